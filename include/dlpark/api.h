@@ -1,0 +1,48 @@
+/**
+ * The attributes that every public header of dlpark uses. Nothing here is of interest to a caller.
+ */
+#ifndef DLPARK_API_H
+#define DLPARK_API_H
+
+#if defined(DLPARK_SHARED) && defined(_WIN32)
+#if defined(DLPARK_BUILDING)
+#define DLPARK_API __declspec(dllexport)
+#else
+#define DLPARK_API __declspec(dllimport)
+#endif
+#elif defined(DLPARK_SHARED) && defined(__GNUC__)
+#define DLPARK_API __attribute__((visibility("default")))
+#else
+#define DLPARK_API
+#endif
+
+#if defined(__GNUC__)
+/** A status must be looked at. */
+#define DLPARK_NODISCARD __attribute__((warn_unused_result))
+/** Keeps failure out of the hot path. */
+#define DLPARK_COLD                        __attribute__((cold, noinline))
+#define DLPARK_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
+#else
+#define DLPARK_NODISCARD
+#define DLPARK_COLD
+#define DLPARK_PRINTF(format_at, first_at)
+#endif
+
+/* One source of the library redefines this, so that every inline function also exists as a symbol, for callers
+ * that are not C and for debuggers. */
+#if !defined(DLPARK_INLINE)
+#define DLPARK_INLINE static inline
+#endif
+
+/* A constant of a struct type: a compound literal in C, a braced temporary in C++. */
+#if defined(__cplusplus)
+#define DLPARK_LITERAL(type) type
+#define DLPARK_BEGIN_C       extern "C" {
+#define DLPARK_END_C         }
+#else
+#define DLPARK_LITERAL(type) (type)
+#define DLPARK_BEGIN_C
+#define DLPARK_END_C
+#endif
+
+#endif

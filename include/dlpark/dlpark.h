@@ -1,0 +1,18 @@
+/**
+ * The core of dlpark in one include. Adapters (`image.h` and others) and the Python kit have headers of their own.
+ */
+#ifndef DLPARK_DLPARK_H
+#define DLPARK_DLPARK_H
+
+#include "check.h"
+#include "copy.h"
+#include "device.h"
+#include "dlpack.h"
+#include "dtype.h"
+#include "layout.h"
+#include "status.h"
+#include "tensor.h"
+#include "version.h"
+#include "view.h"
+
+#endif

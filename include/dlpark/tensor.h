@@ -1,0 +1,245 @@
+/**
+ * The owner: one pointer to a tensor that it ends exactly once.
+ *
+ *     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+ *     dlpark_view view;
+ *     DLPARK_TRY(dlpark_tensor_new(&tensor, &(dlpark_tensor_desc){
+ *         .data = values, .dtype = DLPARK_I32, .ndim = 2, .shape = DLPARK_DIMS((int64_t[]){2, 3}),
+ *         .owner = values, .release = free}, &view, err));
+ *     DLManagedTensorVersioned *handed = dlpark_tensor_export(&tensor);   // tensor is empty; the receiver ends it
+ *
+ * The words: *new* and *alloc* make, *import* takes a foreign tensor, *export* gives ours out, *release* ends. Makers
+ * want an empty output and leave it empty on failure; what they take from the caller they take only on success.
+ * What an owner holds always has strides and a deleter, no byte offset where addresses can be added, NULL data when
+ * there are no elements, and has passed dlpark_check(). So export moves a pointer and cannot fail.
+ * One variable belongs to one thread at a time; the tensor may be released on any thread.
+ */
+#ifndef DLPARK_TENSOR_H
+#define DLPARK_TENSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device.h"
+#include "dlpack.h"
+#include "dtype.h"
+#include "layout.h"
+#include "status.h"
+#include "view.h"
+
+DLPARK_BEGIN_C
+
+/** An owner. `managed` is NULL when it is empty; it may be read, and is changed only by the functions below. */
+typedef struct dlpark_tensor {
+    DLManagedTensorVersioned *managed;
+} dlpark_tensor;
+
+#define DLPARK_TENSOR_EMPTY                                                                                            \
+    {                                                                                                                  \
+        NULL                                                                                                           \
+    }
+
+/** A list of extents or strides in any integer type, made by DLPARK_DIMS. Borrowed until the call returns. */
+typedef struct dlpark_dims {
+    const void *values;
+    int32_t width; /**< bytes of one value; negative when it is signed */
+    int32_t reserved;
+} dlpark_dims;
+
+/** dlpark_tensor_desc.flags: what dlpark_tensor_new() may be told of the memory. */
+#define DLPARK_TENSOR_READ_ONLY    UINT64_C(0x1)     /**< nobody may write; implied by `data_const` */
+#define DLPARK_TENSOR_PADDED       UINT64_C(0x4)     /**< each sub-byte element fills whole bytes of its own */
+#define DLPARK_TENSOR_CLAIM_COPIED UINT64_C(0x10000) /**< sets IS_COPIED: the caller vouches that nobody else sees it */
+
+/**
+ * What a tensor shall be. Zero the rest: a field that is not named has its plain meaning. Grows only at its end.
+ */
+typedef struct dlpark_tensor_desc {
+    void *data;             /**< base of the memory; NULL only without elements. Not for alloc */
+    const void *data_const; /**< instead of `data`: sets READ_ONLY */
+    uint64_t byte_offset;   /**< from the base to element 0 */
+    DLDataType dtype;
+    DLDevice device;                 /**< {0, 0} is the CPU */
+    int32_t ndim;                    /**< 0 to DLPARK_MAX_NDIM */
+    dlpark_dims shape;               /**< `ndim` extents, copied */
+    dlpark_dims strides;             /**< `ndim` strides in elements, copied; absent: compact row-major */
+    const int64_t *shape_borrowed;   /**< instead of `shape`: not copied, must outlive the tensor */
+    const int64_t *strides_borrowed; /**< instead of `strides`: not copied, must outlive the tensor */
+    uint64_t flags;                  /**< DLPARK_TENSOR_* */
+    void *owner;                     /**< what `release` ends; NULL with `extra_nbytes`: the extra bytes */
+    void (*release)(void *owner); /**< called once, by whoever ends the tensor, on any thread; NULL: nothing to end */
+    size_t extra_nbytes;          /**< bytes for the caller in the same block: dlpark_tensor_extra() */
+    void *storage;                /**< memory of the caller's for the header, instead of malloc; aligned as malloc's.
+                                          It must outlive the receiver; `release` is its last touch */
+    size_t storage_nbytes;        /**< at least DLPARK_TENSOR_STORAGE_NBYTES(ndim) + extra_nbytes */
+} dlpark_tensor_desc;
+
+/** Bytes of `storage` that suffice for a header of this rank, without extra bytes. A constant expression. */
+#define DLPARK_TENSOR_STORAGE_NBYTES(ndim)                                                                             \
+    (sizeof(DLManagedTensorVersioned) + 48 + 2 * sizeof(int64_t) * (size_t)(ndim))
+
+/**
+ * Wraps memory of the caller's as a tensor, with one allocation for header, shape, strides and extra bytes, or none
+ * when `storage` is given.
+ *
+ * @param tensor  out. Must be empty; stays so on failure.
+ * @param desc    in, borrowed until the call returns.
+ * @param view    out, optional. What the tensor is. Unspecified on failure.
+ * @param err     out, optional. Names the field with its value.
+ * @return DLPARK_OK; DLPARK_E_NOT_EMPTY; DLPARK_E_ARGUMENT (contradicting fields, storage too small or misaligned);
+ *         DLPARK_E_MEMORY; and as dlpark_check().
+ * Ownership: takes `owner` on success; on failure `release` has not been and will not be called.
+ * Threads:   any.
+ */
+DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc *desc,
+                                                               dlpark_view *view, dlpark_error *err);
+
+/**
+ * Allocates memory for a tensor, uninitialised and aligned to 64 bytes, and owns it. Compact row-major on the CPU.
+ * From 4 MiB on, huge pages are asked for, so that the first touch does not cost more than the work.
+ *
+ * @param tensor  out. Must be empty; stays so on failure.
+ * @param desc    in. dtype, ndim, shape or shape_borrowed, flags PADDED, extra_nbytes; the other fields must be zero.
+ * @param view    out, optional.
+ * @param err     out, optional.
+ * @return as dlpark_tensor_new(). The tensor says IS_COPIED: nobody else sees the memory.
+ * Threads: any.
+ */
+DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_tensor_alloc(dlpark_tensor *tensor, const dlpark_tensor_desc *desc,
+                                                                 dlpark_view *view, dlpark_error *err);
+
+/**
+ * Takes a tensor from anybody.
+ *
+ * A conformant one is taken as it is, without an allocation. Anything else that dlpark_check() accepts (no strides, no
+ * deleter, a byte offset, data without elements) gets one small wrapper, and its own struct is not written to.
+ *
+ * @param tensor  out. Must be empty; stays so on failure.
+ * @param theirs  in, out. *theirs is NULL on success, and still the caller's, unchanged, on failure: end it with
+ *                dlpark_managed_release(), which is all that a foreign major version allows.
+ * @param view    out, optional. Without READ_ONLY it may be written.
+ * @param err     out, optional.
+ * @return DLPARK_OK; DLPARK_E_NOT_EMPTY; DLPARK_E_ARGUMENT (NULL); DLPARK_E_VERSION; DLPARK_E_MEMORY; and as
+ *         dlpark_check().
+ * Threads: any.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_import(dlpark_tensor *tensor, DLManagedTensorVersioned **theirs,
+                                                               dlpark_view *view, dlpark_error *err);
+
+/** The same for the legacy ABI, always with one wrapper. The view says UNKNOWN_WRITE: nobody said it may be written. */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_import_legacy(dlpark_tensor *tensor, DLManagedTensor **theirs,
+                                                                      dlpark_view *view, dlpark_error *err);
+
+/**
+ * The view of a tensor. Cannot fail: a tensor is checked when it is made. Of an empty tensor: rank 1, no elements.
+ * Valid until the tensor is released by whoever has it then.
+ */
+DLPARK_API void dlpark_tensor_view(const dlpark_tensor *tensor, dlpark_view *view);
+
+/**
+ * The caller's extra bytes of a tensor that this library made with `extra_nbytes`, aligned as malloc's and valid until
+ * it is released. NULL for any other tensor.
+ */
+DLPARK_API void *dlpark_tensor_extra(const dlpark_tensor *tensor);
+
+/**
+ * Gives the tensor out. Only moves a pointer; cannot fail.
+ *
+ * @return what the receiver ends by its `deleter`, once, on any thread; never without a deleter. NULL if empty.
+ */
+DLPARK_INLINE DLManagedTensorVersioned *dlpark_tensor_export(dlpark_tensor *tensor);
+
+/**
+ * Gives the tensor out under the legacy ABI, with one allocation.
+ *
+ * @param tensor   in, out. Empty on success, unchanged on failure.
+ * @param dropped  in. DLPARK_TENSOR_READ_ONLY, DLPARK_TENSOR_PADDED: what may be lost although the tensor has it,
+ *                 since a legacy tensor cannot say it. 0 to lose nothing.
+ * @param out      out. Must point to NULL; what the receiver ends by its `deleter`. NULL stays on failure.
+ * @param err      out, optional.
+ * @return DLPARK_OK; DLPARK_E_ARGUMENT (empty tensor); DLPARK_E_NOT_EMPTY; DLPARK_E_READ_ONLY; DLPARK_E_FLAGS (padded);
+ *         DLPARK_E_MEMORY.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_export_legacy(dlpark_tensor *tensor, uint64_t dropped,
+                                                                      DLManagedTensor **out, dlpark_error *err);
+
+/**
+ * Leaves only the end of life, for a library that keeps pointer and layout itself and has a free callback.
+ *
+ * @param tensor   in, out. Empty afterwards.
+ * @param release  out. Call it once, on any thread, with `context`. For an empty tensor a function that does nothing.
+ * @param context  out.
+ */
+DLPARK_API void dlpark_tensor_export_deleter(dlpark_tensor *tensor, void (**release)(void *context), void **context);
+
+/** Ends the tensor: calls its deleter, once, and empties the variable. Empty or NULL: nothing. Cannot fail. */
+DLPARK_API void dlpark_tensor_release(dlpark_tensor *tensor);
+
+/** Ends a managed tensor of anybody's, which may have no deleter, and clears the variable. NULL: nothing. */
+DLPARK_API void dlpark_managed_release(DLManagedTensorVersioned **managed);
+
+/** The same for the legacy ABI. */
+DLPARK_API void dlpark_managed_release_legacy(DLManagedTensor **managed);
+
+/* What the inline makers forward to: the size says which fields the caller's header knows. */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_new_sized(dlpark_tensor *tensor, const dlpark_tensor_desc *desc,
+                                                                  size_t desc_nbytes, dlpark_view *view,
+                                                                  dlpark_error *err);
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_alloc_sized(dlpark_tensor *tensor,
+                                                                    const dlpark_tensor_desc *desc, size_t desc_nbytes,
+                                                                    dlpark_view *view, dlpark_error *err);
+
+DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
+                                              dlpark_error *err)
+{
+    return dlpark_tensor_new_sized(tensor, desc, sizeof *desc, view, err);
+}
+
+DLPARK_INLINE dlpark_status dlpark_tensor_alloc(dlpark_tensor *tensor, const dlpark_tensor_desc *desc,
+                                                dlpark_view *view, dlpark_error *err)
+{
+    return dlpark_tensor_alloc_sized(tensor, desc, sizeof *desc, view, err);
+}
+
+DLPARK_INLINE DLManagedTensorVersioned *dlpark_tensor_export(dlpark_tensor *tensor)
+{
+    DLManagedTensorVersioned *managed = tensor->managed;
+    tensor->managed = NULL;
+    return managed;
+}
+
+DLPARK_END_C
+
+/**
+ * The first `ndim` values of an array of any integer type, as shape or strides. Always copied, every value checked.
+ * The array is only borrowed: DLPARK_DIMS((int64_t[]){2, 3}).
+ */
+#if defined(__cplusplus)
+namespace dlpark
+{
+template <typename T> constexpr dlpark_dims dims(const T *values)
+{
+    static_assert(std::is_integral<T>::value && !std::is_same<T, bool>::value, "extents and strides are integers");
+    return dlpark_dims{
+        values, std::is_signed<T>::value ? -static_cast<int32_t>(sizeof(T)) : static_cast<int32_t>(sizeof(T)), 0};
+}
+} // namespace dlpark
+#define DLPARK_DIMS(...) (dlpark::dims(__VA_ARGS__))
+#else
+#define DLPARK_DIMS_WIDTH(value)                                                                                       \
+    _Generic((value), signed char                                                                                      \
+             : -(int32_t)sizeof(signed char), short                                                                    \
+             : -(int32_t)sizeof(short), int                                                                            \
+             : -(int32_t)sizeof(int), long                                                                             \
+             : -(int32_t)sizeof(long), long long                                                                       \
+             : -(int32_t)sizeof(long long), unsigned char                                                              \
+             : (int32_t)sizeof(unsigned char), unsigned short                                                          \
+             : (int32_t)sizeof(unsigned short), unsigned int                                                           \
+             : (int32_t)sizeof(unsigned int), unsigned long                                                            \
+             : (int32_t)sizeof(unsigned long), unsigned long long                                                      \
+             : (int32_t)sizeof(unsigned long long))
+#define DLPARK_DIMS(...) ((dlpark_dims){(__VA_ARGS__), DLPARK_DIMS_WIDTH(*(__VA_ARGS__)), 0})
+#endif
+
+#endif
