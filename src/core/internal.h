@@ -1,0 +1,132 @@
+/*
+ * What the sources of the core share. Grouped by the file that defines it.
+ */
+#ifndef DLPARK_CORE_INTERNAL_H
+#define DLPARK_CORE_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dlpark/dlpark.h>
+
+#define DLPARK_LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define DLPARK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* DLPack's structs have no const: what is borrowed for reading goes through here, and is never written. */
+static inline void *dlpark__unconst(const void *pointer)
+{
+    return (void *)(uintptr_t)pointer;
+}
+
+/* ---- dtype.c, device.c ---- */
+
+/* The bare answers of dlpark_dtype_check() and dlpark_device_check(). */
+bool dlpark__dtype_is_known(DLDataType dtype);
+bool dlpark__device_is_known(DLDevice device);
+
+/* ---- layout.c ---- */
+
+/* What one pass over the dimensions finds. Without elements: numel 0, lowest 0, highest -1. */
+typedef struct dlpark__extent {
+    int64_t numel;
+    int64_t lowest; /* elements from element 0, at most 0 */
+    int64_t highest;
+} dlpark__extent;
+
+/* The pass over given strides. ndim is in range and shape not NULL when there are dimensions. */
+dlpark_status dlpark__layout_scan(int32_t ndim, const int64_t *shape, const int64_t *strides, dlpark__extent *extent,
+                                  dlpark_error *err);
+
+/* The pass that makes compact strides on its way. */
+dlpark_status dlpark__layout_fill(int32_t ndim, const int64_t *shape, int64_t *strides, dlpark__extent *extent,
+                                  dlpark_error *err);
+
+/* Bytes of `count` consecutive elements, rounded up once; false when they leave 63 bits. */
+bool dlpark__layout_bytes(DLDataType dtype, bool padded, int64_t count, int64_t *nbytes);
+
+/* Text for messages: "[2, 3]", cut with "..." when it does not fit. */
+typedef struct dlpark__list {
+    char text[160];
+} dlpark__list;
+dlpark__list dlpark__layout_list(int32_t ndim, const int64_t *values);
+
+/* ---- check.c ---- */
+
+/* The flags that DLPack 1.3 defines. */
+#define DLPARK__FLAGS_KNOWN                                                                                            \
+    ((uint64_t)(DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED |                                        \
+                DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED))
+
+/* Everything about a tensor but its dimensions: rank, dtype, device, whether a shape is there. */
+dlpark_status dlpark__check_head(const DLTensor *tensor, dlpark_error *err);
+
+/* Whether the bytes of a known extent can exist at the tensor's place: data, reach in bytes, address space. */
+dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const dlpark__extent *extent,
+                                  dlpark_error *err);
+
+/* dlpark_check() with the extent it found, and `write` (0 or UNKNOWN_WRITE) for the view's flags. */
+dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, dlpark__extent *extent,
+                                   dlpark_view *view, dlpark_error *err);
+
+/* ---- view.c ---- */
+
+/* Describes a tensor that is known to be right. `strides` NULL: the view's own have been filled in already. */
+void dlpark__view_fill(dlpark_view *view, const DLTensor *tensor, uint32_t flags, int64_t numel);
+
+/* Why a view may not be read or written by the host, or DLPARK_OK. */
+dlpark_status dlpark__view_check_host(const dlpark_view *view, dlpark_error *err);
+dlpark_status dlpark__view_check_write(const dlpark_view *view, dlpark_error *err);
+
+/* The bytes from the lowest to past the highest that a view reaches, from its element 0. */
+void dlpark__view_span(const dlpark_view *view, int64_t *lowest, int64_t *past_highest);
+
+/* ---- memory.c ---- */
+
+/* Memory for a header with `nbytes` behind it, ended by free(). NULL when there is none. */
+void *dlpark__memory_get(size_t nbytes);
+
+/* The same aligned to 64 bytes; from 4 MiB on backed by huge pages where the system gives them. */
+void *dlpark__memory_get_large(size_t nbytes);
+
+/* ---- tensor_desc.c ---- */
+
+/* A description of a caller's header that is older or newer than this library, in this library's size. */
+dlpark_status dlpark__desc_read_sized(const dlpark_tensor_desc *desc, size_t nbytes, dlpark_tensor_desc *out,
+                                      dlpark_error *err);
+
+/* Contradictions in a description, before anything is computed from it. */
+dlpark_status dlpark__desc_check(const dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_error *err);
+
+/* Rank, dtype, device and presence of a shape, by the same rules as a foreign tensor's. */
+dlpark_status dlpark__desc_read_head(const dlpark_tensor_desc *desc, DLTensor *out, dlpark_error *err);
+
+/* Copies a list of any integer type to 64 bits. `field` is for the message. */
+dlpark_status dlpark__desc_read_dims(const dlpark_dims *dims, int32_t ndim, int64_t *out, const char *field,
+                                     dlpark_error *err);
+
+/* Fills shape and strides, into `room` where they are copied or computed, and measures them. */
+dlpark_status dlpark__desc_read_dimensions(const dlpark_tensor_desc *desc, DLTensor *out, int64_t *room,
+                                           dlpark__extent *extent, dlpark_error *err);
+
+/* The flags of the struct that a description asks for. */
+uint64_t dlpark__desc_flags(const dlpark_tensor_desc *desc);
+
+/* ---- tensor.c ---- */
+
+/* The block behind every tensor that this library makes; the dimensions and the extra bytes lie behind it. */
+typedef struct dlpark__block {
+    DLManagedTensorVersioned managed; /* manager_ctx is the owner */
+    void (*release)(void *owner);
+    uint32_t extra_at; /* bytes from the block to the extra bytes; 0: none */
+    uint32_t write;    /* DLPARK_VIEW_UNKNOWN_WRITE for what came by the legacy ABI */
+    int64_t dimensions[];
+} dlpark__block;
+
+/* A block for `ndim` dimensions whose version, deleter, owner and release are set; the rest is the caller's. */
+dlpark__block *dlpark__block_new(int32_t ndim, void *owner, void (*release)(void *owner));
+
+/* The block of a tensor that this copy of the library made; NULL for any other. */
+dlpark__block *dlpark__block_of(DLManagedTensorVersioned *managed);
+
+#endif

@@ -1,0 +1,213 @@
+#include <stdio.h>
+
+#include "internal.h"
+
+static dlpark_status layout_check_rank(int32_t ndim, const int64_t *shape, dlpark_error *err)
+{
+    if (ndim < 0 || ndim > DLPARK_MAX_NDIM)
+        return dlpark_error_set(err, DLPARK_E_RANK, "ndim is %d, expected 0 to %d", (int)ndim, DLPARK_MAX_NDIM);
+    if (ndim > 0 && shape == NULL)
+        return dlpark_error_set(err, DLPARK_E_SHAPE, "shape is NULL although ndim is %d", (int)ndim);
+    return DLPARK_OK;
+}
+
+/* Names the first dimension at which a pass over the dimensions went wrong. */
+static DLPARK_COLD dlpark_status layout_explain(int32_t ndim, const int64_t *shape, const int64_t *strides,
+                                                dlpark_error *err)
+{
+    int64_t numel = 1, low = 0, high = 0, reach;
+
+    for (int32_t i = 0; i < ndim; i++)
+        if (__builtin_mul_overflow(numel, shape[i], &numel))
+            return dlpark_error_set(err, DLPARK_E_OVERFLOW,
+                                    "the element count leaves 63 bits at shape[%d] = %lld of %s", (int)i,
+                                    (long long)shape[i], dlpark__layout_list(ndim, shape).text);
+    for (int32_t i = 0; i < ndim && strides != NULL; i++) {
+        if (shape[i] > 1 && (__builtin_mul_overflow(shape[i] - 1, strides[i], &reach) ||
+                             __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)))
+            return dlpark_error_set(err, DLPARK_E_OVERFLOW,
+                                    "the reach in elements leaves 63 bits at shape[%d] = %lld with strides[%d] = %lld",
+                                    (int)i, (long long)shape[i], (int)i, (long long)strides[i]);
+    }
+    return dlpark_error_set(err, DLPARK_E_OVERFLOW, "shape %s leaves 63 bits", dlpark__layout_list(ndim, shape).text);
+}
+
+/* Decides what an overflow or a negative extent means: nothing, when another extent is 0. */
+static DLPARK_COLD dlpark_status layout_settle(int32_t ndim, const int64_t *shape, const int64_t *strides,
+                                               dlpark__extent *extent, dlpark_error *err)
+{
+    bool empty = false;
+
+    for (int32_t i = 0; i < ndim; i++) {
+        if (shape[i] < 0)
+            return dlpark_error_set(err, DLPARK_E_SHAPE, "shape[%d] is %lld", (int)i, (long long)shape[i]);
+        empty |= shape[i] == 0;
+    }
+    if (!empty)
+        return layout_explain(ndim, shape, strides, err);
+    *extent = (dlpark__extent){0, 0, -1};
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark__layout_scan(int32_t ndim, const int64_t *shape, const int64_t *strides, dlpark__extent *extent,
+                                  dlpark_error *err)
+{
+    int64_t numel = 1, low = 0, high = 0, reach;
+    bool odd = false; /* one flag for the whole pass: what it means is asked only when it is set */
+
+    for (int32_t i = 0; i < ndim; i++) {
+        odd |= shape[i] <= 0;
+        odd |= __builtin_mul_overflow(numel, shape[i], &numel);
+        if (shape[i] == 1)
+            continue;
+        /* Unsigned: an extent of INT64_MIN is odd already, and may wrap. */
+        odd |= __builtin_mul_overflow((int64_t)((uint64_t)shape[i] - 1), strides[i], &reach);
+        if (reach < 0)
+            odd |= __builtin_add_overflow(low, reach, &low);
+        else
+            odd |= __builtin_add_overflow(high, reach, &high);
+    }
+    if (DLPARK_UNLIKELY(odd || high == INT64_MAX))
+        return layout_settle(ndim, shape, strides, extent, err);
+    *extent = (dlpark__extent){numel, low, high};
+    return DLPARK_OK;
+}
+
+/* Compact strides of a tensor without elements: extents of 0 count as 1, and what leaves 63 bits is 0. */
+static DLPARK_COLD void layout_fill_empty(int32_t ndim, const int64_t *shape, int64_t *strides)
+{
+    int64_t stride = 1;
+
+    for (int32_t i = ndim - 1; i >= 0; i--) {
+        strides[i] = stride;
+        if (shape[i] > 0 && __builtin_mul_overflow(stride, shape[i], &stride))
+            stride = 0;
+    }
+}
+
+dlpark_status dlpark__layout_fill(int32_t ndim, const int64_t *shape, int64_t *strides, dlpark__extent *extent,
+                                  dlpark_error *err)
+{
+    int64_t numel = 1;
+    bool odd = false;
+
+    for (int32_t i = ndim - 1; i >= 0; i--) {
+        strides[i] = numel;
+        odd |= shape[i] <= 0;
+        odd |= __builtin_mul_overflow(numel, shape[i], &numel);
+    }
+    if (DLPARK_UNLIKELY(odd)) {
+        DLPARK_TRY(layout_settle(ndim, shape, NULL, extent, err));
+        layout_fill_empty(ndim, shape, strides);
+        return DLPARK_OK;
+    }
+    *extent = (dlpark__extent){numel, 0, numel - 1};
+    return DLPARK_OK;
+}
+
+bool dlpark__layout_bytes(DLDataType dtype, bool padded, int64_t count, int64_t *nbytes)
+{
+    int64_t nbits = dlpark_dtype_nbits(dtype);
+    int64_t whole;
+
+    if (padded || nbits % 8 == 0)
+        return !__builtin_mul_overflow(count, (nbits + 7) / 8, nbytes);
+    /* Eight packed elements are a whole number of bytes; the rest is rounded up once. */
+    return !__builtin_mul_overflow(count / 8, nbits, &whole) &&
+           !__builtin_add_overflow(whole, (count % 8 * nbits + 7) / 8, nbytes);
+}
+
+dlpark__list dlpark__layout_list(int32_t ndim, const int64_t *values)
+{
+    static const char more[] = ", ...]";
+    dlpark__list out = {"["};
+    size_t at = 1;
+
+    for (int32_t i = 0; i < ndim; i++) {
+        char item[24];
+        size_t length = (size_t)snprintf(item, sizeof item, "%s%lld", i == 0 ? "" : ", ", (long long)values[i]);
+        if (at + length + sizeof more > sizeof out.text) {
+            snprintf(out.text + at, sizeof out.text - at, "%s", more);
+            return out;
+        }
+        snprintf(out.text + at, sizeof out.text - at, "%s", item);
+        at += length;
+    }
+    snprintf(out.text + at, sizeof out.text - at, "]");
+    return out;
+}
+
+dlpark_status dlpark_layout_numel(int32_t ndim, const int64_t *shape, int64_t *out, dlpark_error *err)
+{
+    int64_t numel = 1;
+    bool odd = false;
+
+    DLPARK_TRY(layout_check_rank(ndim, shape, err));
+    for (int32_t i = 0; i < ndim; i++) {
+        odd |= shape[i] <= 0;
+        odd |= __builtin_mul_overflow(numel, shape[i], &numel);
+    }
+    if (DLPARK_UNLIKELY(odd)) {
+        dlpark__extent extent;
+        DLPARK_TRY(layout_settle(ndim, shape, NULL, &extent, err));
+        numel = 0;
+    }
+    *out = numel;
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark_layout_compact_strides(int32_t ndim, const int64_t *shape, int64_t *out, dlpark_error *err)
+{
+    dlpark__extent extent;
+
+    DLPARK_TRY(layout_check_rank(ndim, shape, err));
+    return dlpark__layout_fill(ndim, shape, out, &extent, err);
+}
+
+bool dlpark_layout_is_compact(int32_t ndim, const int64_t *shape, const int64_t *strides)
+{
+    int64_t expected = 1;
+    bool compact = true;
+
+    if (strides == NULL)
+        return true;
+    for (int32_t i = ndim - 1; i >= 0; i--) {
+        if (shape[i] == 0)
+            return true;
+        if (shape[i] == 1)
+            continue;
+        /* Only an extent of 0 can still change a no; only beside one can the product overflow. */
+        compact = compact && strides[i] == expected && !__builtin_mul_overflow(expected, shape[i], &expected);
+    }
+    return compact;
+}
+
+dlpark_status dlpark_layout_span(int32_t ndim, const int64_t *shape, const int64_t *strides, int64_t *lowest,
+                                 int64_t *highest, dlpark_error *err)
+{
+    dlpark__extent extent;
+    int64_t scratch[DLPARK_MAX_NDIM];
+
+    DLPARK_TRY(layout_check_rank(ndim, shape, err));
+    if (strides != NULL)
+        DLPARK_TRY(dlpark__layout_scan(ndim, shape, strides, &extent, err));
+    else
+        DLPARK_TRY(dlpark__layout_fill(ndim, shape, scratch, &extent, err));
+    *lowest = extent.lowest;
+    *highest = extent.highest;
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark_layout_nbytes(DLDataType dtype, bool padded, int64_t numel, int64_t *out, dlpark_error *err)
+{
+    int64_t nbytes;
+
+    DLPARK_TRY(dlpark_dtype_check(dtype, err));
+    if (numel < 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "numel is %lld", (long long)numel);
+    if (!dlpark__layout_bytes(dtype, padded, numel, &nbytes))
+        return dlpark_error_set(err, DLPARK_E_OVERFLOW, "%lld elements of %s take more than 2^63-1 bytes",
+                                (long long)numel, dlpark_dtype_name(dtype).text);
+    *out = nbytes;
+    return DLPARK_OK;
+}

@@ -1,0 +1,185 @@
+#include <stddef.h>
+#include <string.h>
+
+#include "internal.h"
+
+_Static_assert(DLPARK_VIEW_READ_ONLY == DLPACK_FLAG_BITMASK_READ_ONLY, "view flags are DLPack's bits");
+_Static_assert(DLPARK_VIEW_PADDED == DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, "view flags are DLPack's bits");
+
+/* What typed access to no elements answers: an address that is not NULL, aligned for any type, and never read. */
+static _Alignas(64) unsigned char view_nothing[1];
+
+void dlpark__view_fill(dlpark_view *view, const DLTensor *tensor, uint32_t flags, int64_t numel)
+{
+    bool addressable = dlpark_device_is_addressable(tensor->device);
+
+    view->data = tensor->data;
+    view->byte_offset = tensor->byte_offset;
+    if (numel == 0)
+        view->data = NULL;
+    if (numel == 0)
+        view->byte_offset = 0;
+    else if (addressable) {
+        view->data = (unsigned char *)tensor->data + (size_t)tensor->byte_offset;
+        view->byte_offset = 0;
+    }
+    view->device = tensor->device;
+    view->dtype = tensor->dtype;
+    view->ndim = tensor->ndim;
+    view->flags = flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_PADDED | DLPARK_VIEW_UNKNOWN_WRITE);
+    view->bit_offset = 0;
+    memset(view->reserved, 0, sizeof view->reserved);
+    for (int32_t i = 0; i < tensor->ndim; i++)
+        view->shape[i] = tensor->shape[i];
+    for (int32_t i = 0; tensor->strides != NULL && i < tensor->ndim; i++)
+        view->strides[i] = tensor->strides[i];
+}
+
+static bool view_is_padded(const dlpark_view *view)
+{
+    return (view->flags & DLPARK_VIEW_PADDED) != 0;
+}
+
+int64_t dlpark_view_nbytes(const dlpark_view *view)
+{
+    int64_t nbytes = 0;
+
+    (void)dlpark__layout_bytes(view->dtype, view_is_padded(view), dlpark_view_numel(view), &nbytes); /* checked to fit */
+    return nbytes;
+}
+
+bool dlpark_view_is_compact(const dlpark_view *view)
+{
+    return dlpark_layout_is_compact(view->ndim, view->shape, view->strides);
+}
+
+void dlpark_view_copy(dlpark_view *to, const dlpark_view *from)
+{
+    size_t used = (size_t)from->ndim * sizeof from->shape[0];
+
+    if (to == from)
+        return;
+    memcpy(to, from, offsetof(dlpark_view, shape));
+    memcpy(to->shape, from->shape, used);
+    memcpy(to->strides, from->strides, used);
+}
+
+DLTensor dlpark_view_borrow_dltensor(dlpark_view *view)
+{
+    DLTensor tensor = {
+        .data = view->bit_offset == 0 ? view->data : NULL,
+        .device = view->device,
+        .ndim = view->ndim,
+        .dtype = view->dtype,
+        .shape = view->ndim > 0 ? view->shape : NULL,
+        .strides = view->ndim > 0 ? view->strides : NULL,
+        .byte_offset = view->byte_offset,
+    };
+    return tensor;
+}
+
+dlpark_status dlpark__view_check_write(const dlpark_view *view, dlpark_error *err)
+{
+    if (view->flags & DLPARK_VIEW_READ_ONLY)
+        return dlpark_error_set(err, DLPARK_E_READ_ONLY, "the tensor is read-only");
+    if (view->flags & DLPARK_VIEW_UNKNOWN_WRITE)
+        return dlpark_error_set(err, DLPARK_E_READ_ONLY,
+                                "the tensor does not say whether it may be written (legacy or raw origin): "
+                                "dlpark_view_allow_write() allows it");
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark_view_allow_write(dlpark_view *view, dlpark_error *err)
+{
+    if (view->flags & DLPARK_VIEW_READ_ONLY)
+        return dlpark_error_set(err, DLPARK_E_READ_ONLY, "the tensor is read-only: its producer says so");
+    view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE;
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark__view_check_host(const dlpark_view *view, dlpark_error *err)
+{
+    if (DLPARK_UNLIKELY(!dlpark_device_is_host_accessible(view->device)))
+        return dlpark_error_set(err, DLPARK_E_DEVICE, "expected memory that the host can access, got %s",
+                                dlpark_device_name(view->device).text);
+    return DLPARK_OK;
+}
+
+void dlpark__view_span(const dlpark_view *view, int64_t *lowest, int64_t *past_highest)
+{
+    int64_t low = 0, high = 0;
+
+    for (int32_t i = 0; i < view->ndim; i++) {
+        int64_t reach = (view->shape[i] - 1) * (view->shape[i] > 1 ? view->strides[i] : 0);
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    (void)dlpark__layout_bytes(view->dtype, view_is_padded(view), -low, lowest);
+    (void)dlpark__layout_bytes(view->dtype, view_is_padded(view), high + 1, past_highest);
+    *lowest = -*lowest;
+    *past_highest += view->bit_offset != 0;
+}
+
+static DLPARK_COLD dlpark_status view_explain_layout(const dlpark_view *view, dlpark_error *err)
+{
+    return dlpark_error_set(
+        err, DLPARK_E_LAYOUT, "expected elements compact in row-major order, got shape %s with strides %s%s",
+        dlpark__layout_list(view->ndim, view->shape).text, dlpark__layout_list(view->ndim, view->strides).text,
+        view->bit_offset != 0 ? " starting inside a byte" : "");
+}
+
+static dlpark_status view_check_compact(const dlpark_view *view, dlpark_error *err)
+{
+    DLPARK_TRY(dlpark__view_check_host(view, err));
+    if (DLPARK_UNLIKELY(view->bit_offset != 0 || !dlpark_view_is_compact(view)))
+        return view_explain_layout(view, err);
+    return DLPARK_OK;
+}
+
+static dlpark_status view_check_typed(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes,
+                                      dlpark_error *err)
+{
+    if (DLPARK_UNLIKELY(!dlpark_dtype_equal(view->dtype, dtype)))
+        return dlpark_error_set(err, DLPARK_E_DTYPE, "expected %s, got %s", dlpark_dtype_name(dtype).text,
+                                dlpark_dtype_name(view->dtype).text);
+    DLPARK_TRY(view_check_compact(view, err));
+    if (DLPARK_UNLIKELY(((uintptr_t)view->data & (alignment_bytes - 1)) != 0))
+        return dlpark_error_set(err, DLPARK_E_ALIGNMENT, "data %p is not aligned to %zu bytes, which %s needs",
+                                view->data, alignment_bytes, dlpark_dtype_name(dtype).text);
+    return DLPARK_OK;
+}
+
+static void *view_address(const dlpark_view *view)
+{
+    return view->data != NULL ? view->data : view_nothing;
+}
+
+const void *dlpark_view_cpu(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes, dlpark_error *err)
+{
+    return view_check_typed(view, dtype, alignment_bytes, err) == DLPARK_OK ? view_address(view) : NULL;
+}
+
+void *dlpark_view_cpu_mut(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes, dlpark_error *err)
+{
+    if (view_check_typed(view, dtype, alignment_bytes, err) != DLPARK_OK ||
+        dlpark__view_check_write(view, err) != DLPARK_OK)
+        return NULL;
+    return view_address(view);
+}
+
+const unsigned char *dlpark_view_bytes(const dlpark_view *view, int64_t *nbytes, dlpark_error *err)
+{
+    if (view_check_compact(view, err) != DLPARK_OK)
+        return NULL;
+    if (nbytes != NULL)
+        *nbytes = dlpark_view_nbytes(view);
+    return view_address(view);
+}
+
+unsigned char *dlpark_view_bytes_mut(const dlpark_view *view, int64_t *nbytes, dlpark_error *err)
+{
+    if (view_check_compact(view, err) != DLPARK_OK || dlpark__view_check_write(view, err) != DLPARK_OK)
+        return NULL;
+    if (nbytes != NULL)
+        *nbytes = dlpark_view_nbytes(view);
+    return view_address(view);
+}
