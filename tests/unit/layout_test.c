@@ -1,0 +1,260 @@
+#include "test.h"
+
+#include <stdbool.h>
+
+/* ---- A slow oracle in 128 bits, which shares no code with the library ---- */
+
+__extension__ typedef __int128 wide;
+
+static bool fits(wide value)
+{
+    return value >= INT64_MIN && value <= INT64_MAX;
+}
+
+/* Walks every element of a small layout and keeps the lowest and highest offset; false without elements. */
+static bool walk(int ndim, const int64_t *shape, const int64_t *strides, wide *low, wide *high, long *count,
+                 bool *in_order)
+{
+    int64_t index[8] = {0};
+
+    *low = *high = 0;
+    *count = 0;
+    *in_order = true;
+    for (int i = 0; i < ndim; i++)
+        if (shape[i] == 0)
+            return false;
+    for (;;) {
+        wide at = 0;
+        for (int i = 0; i < ndim; i++)
+            at += (wide)index[i] * strides[i];
+        *low = at < *low ? at : *low;
+        *high = at > *high ? at : *high;
+        *in_order &= at == *count;
+        ++*count;
+        int i = ndim - 1;
+        for (; i >= 0; i--) {
+            if (++index[i] < shape[i])
+                break;
+            index[i] = 0;
+        }
+        if (i < 0)
+            return true;
+    }
+}
+
+static void check_one_layout(int ndim, const int64_t *shape, const int64_t *strides)
+{
+    wide low, high;
+    long count;
+    bool in_order;
+    bool some = walk(ndim, shape, strides, &low, &high, &count, &in_order);
+    int64_t numel = -7, lowest = -7, highest = -7;
+
+    assert_int_equal(dlpark_layout_numel(ndim, shape, &numel, NULL), DLPARK_OK);
+    assert_int_equal(numel, some ? count : 0);
+    assert_int_equal(dlpark_layout_span(ndim, shape, strides, &lowest, &highest, NULL), DLPARK_OK);
+    assert_true(lowest == (some ? low : 0));
+    assert_true(highest == (some ? high : -1));
+    assert_int_equal(dlpark_layout_is_compact(ndim, shape, strides), !some || in_order);
+}
+
+/* Counts through all shapes with extents 0..3 and strides -4..4 of one rank. */
+static void check_all_of_rank(int ndim)
+{
+    int64_t digits[8] = {0};
+    int64_t shape[4], strides[4];
+
+    for (;;) {
+        for (int i = 0; i < ndim; i++) {
+            shape[i] = digits[i];
+            strides[i] = digits[ndim + i] - 4;
+        }
+        check_one_layout(ndim, shape, strides);
+        int at = 0;
+        for (; at < 2 * ndim; at++) {
+            if (++digits[at] < (at < ndim ? 4 : 9))
+                break;
+            digits[at] = 0;
+        }
+        if (at == 2 * ndim)
+            return;
+    }
+}
+
+static void every_small_layout_agrees_with_the_oracle(void **state)
+{
+    (void)state;
+    for (int ndim = 0; ndim <= 3; ndim++)
+        check_all_of_rank(ndim);
+}
+
+static void compact_strides_make_compact_layouts(void **state)
+{
+    (void)state;
+    for (int code = 0; code < 256; code++) {
+        int64_t shape[4] = {code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6};
+        int64_t strides[4], expected = 1;
+        assert_ok(dlpark_layout_compact_strides(4, shape, strides, e));
+        assert_true(dlpark_layout_is_compact(4, shape, strides));
+        for (int i = 3; i >= 0; i--) {
+            assert_int_equal(strides[i], expected);
+            expected *= shape[i] > 0 ? shape[i] : 1;
+        }
+    }
+}
+
+/* A deterministic stream of numbers near the limits of 63 bits. */
+static uint64_t random_next(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+static int64_t random_extreme(uint64_t *seed)
+{
+    int64_t value = (int64_t)(random_next(seed) >> (random_next(seed) % 64));
+
+    return random_next(seed) & 1 ? value : (int64_t)(0 - (uint64_t)value);
+}
+
+static void overflow_is_caught_exactly(void **state)
+{
+    (void)state;
+    uint64_t seed = 0x9E3779B97F4A7C15u;
+
+    for (int round = 0; round < 200000; round++) {
+        int64_t shape[3], strides[3];
+        int ndim = 1 + (int)(random_next(&seed) % 3);
+        wide numel = 1, low = 0, high = 0;
+        bool negative = false, empty = false, over = false;
+        for (int i = 0; i < ndim; i++) {
+            shape[i] = random_extreme(&seed) & INT64_MAX;
+            if (random_next(&seed) % 16 == 0)
+                shape[i] = -shape[i];
+            strides[i] = random_extreme(&seed);
+            negative |= shape[i] < 0;
+            empty |= shape[i] == 0;
+            over |= !fits(numel *= fits(numel) ? shape[i] : 1);
+            wide reach = (wide)(shape[i] - 1) * strides[i];
+            *(reach < 0 ? &low : &high) += shape[i] > 1 ? reach : 0;
+            over |= !fits(reach * (shape[i] > 1));
+        }
+        bool numel_ok = fits(numel);
+        over |= !fits(low) || !fits(high + 1);
+
+        int64_t got = -7, lowest, highest;
+        dlpark_status status = dlpark_layout_numel(ndim, shape, &got, NULL);
+        assert_int_equal(status, negative ? DLPARK_E_SHAPE : empty || numel_ok ? DLPARK_OK : DLPARK_E_OVERFLOW);
+        if (status == DLPARK_OK)
+            assert_true(got == (empty ? 0 : numel));
+        else
+            assert_int_equal(got, -7);
+        status = dlpark_layout_span(ndim, shape, strides, &lowest, &highest, NULL);
+        assert_int_equal(status, negative ? DLPARK_E_SHAPE : empty || !over ? DLPARK_OK : DLPARK_E_OVERFLOW);
+    }
+}
+
+static void rank_and_missing_shape(void **state)
+{
+    (void)state;
+    int64_t shape[65] = {0}, out[65];
+
+    assert_fails(DLPARK_E_RANK, "ndim is -1", dlpark_layout_numel(-1, shape, out, e));
+    assert_fails(DLPARK_E_RANK, "ndim is 65", dlpark_layout_compact_strides(65, shape, out, e));
+    assert_fails(DLPARK_E_SHAPE, "ndim is 2", dlpark_layout_numel(2, NULL, out, e));
+    assert_ok(dlpark_layout_numel(0, NULL, out, e));
+    assert_int_equal(out[0], 1);
+    for (int i = 0; i < 64; i++)
+        shape[i] = 1;
+    assert_ok(dlpark_layout_numel(64, shape, out, e));
+    assert_int_equal(out[0], 1);
+}
+
+static void messages_have_the_numbers(void **state)
+{
+    (void)state;
+    int64_t out[4], low, high;
+
+    assert_fails(DLPARK_E_SHAPE, "shape[1] is -5", dlpark_layout_numel(2, (int64_t[]){3, -5}, out, e));
+    assert_fails(DLPARK_E_OVERFLOW, "shape[2] = 4 of [6, 1152921504606846976, 4]",
+                 dlpark_layout_numel(3, (int64_t[]){6, INT64_C(1) << 60, 4}, out, e));
+    assert_fails(DLPARK_E_OVERFLOW, "strides[0] = 4611686018427387904",
+                 dlpark_layout_span(1, (int64_t[]){4}, (int64_t[]){INT64_C(1) << 62}, &low, &high, e));
+    assert_fails(DLPARK_E_OVERFLOW, "strides[1]",
+                 dlpark_layout_span(2, (int64_t[]){2, 2}, (int64_t[]){INT64_MAX, 1}, &low, &high, e));
+    assert_ok(dlpark_layout_numel(1, (int64_t[]){INT64_MAX}, out, e));
+    assert_fails(DLPARK_E_OVERFLOW, "[9223372036854775807, 2]",
+                 dlpark_layout_numel(2, (int64_t[]){INT64_MAX, 2}, out, e));
+}
+
+static void no_elements_never_overflow(void **state)
+{
+    (void)state;
+    int64_t shape[] = {INT64_MAX, INT64_MAX, 0}, strides[3], numel, low, high;
+
+    assert_ok(dlpark_layout_numel(3, shape, &numel, e));
+    assert_int_equal(numel, 0);
+    assert_ok(dlpark_layout_compact_strides(3, shape, strides, e));
+    assert_int_equal(strides[2], 1);
+    assert_int_equal(strides[1], 1);
+    assert_int_equal(strides[0], INT64_MAX);
+    assert_ok(dlpark_layout_compact_strides(3, (int64_t[]){0, INT64_MAX, INT64_MAX}, strides, e));
+    assert_int_equal(strides[0], 0);
+    assert_ok(dlpark_layout_span(3, shape, (int64_t[]){INT64_MAX, INT64_MIN, 5}, &low, &high, e));
+    assert_true(low == 0 && high == -1);
+    assert_true(dlpark_layout_is_compact(3, (int64_t[]){0, INT64_MAX, 4}, (int64_t[]){1, 4, 1}));
+}
+
+static void null_strides_are_compact(void **state)
+{
+    (void)state;
+    int64_t low, high;
+
+    assert_true(dlpark_layout_is_compact(2, (int64_t[]){3, 4}, NULL));
+    assert_ok(dlpark_layout_span(2, (int64_t[]){3, 4}, NULL, &low, &high, e));
+    assert_true(low == 0 && high == 11);
+}
+
+static void bytes_are_rounded_up_once(void **state)
+{
+    (void)state;
+    int64_t out;
+
+    for (int64_t count = 0; count < 40; count++) {
+        assert_ok(dlpark_layout_nbytes(DLPARK_F6_E2M3FN, false, count, &out, e));
+        assert_int_equal(out, (count * 6 + 7) / 8);
+        assert_ok(dlpark_layout_nbytes(DLPARK_F6_E2M3FN, true, count, &out, e));
+        assert_int_equal(out, count);
+        assert_ok(dlpark_layout_nbytes(DLPARK_DTYPE(kDLInt, 4, 3), false, count, &out, e));
+        assert_int_equal(out, (count * 12 + 7) / 8);
+        assert_ok(dlpark_layout_nbytes(DLPARK_DTYPE(kDLInt, 4, 3), true, count, &out, e));
+        assert_int_equal(out, count * 2);
+    }
+    assert_ok(dlpark_layout_nbytes(DLPARK_I4, false, INT64_MAX, &out, e));
+    assert_int_equal(out, INT64_C(1) << 62);
+    assert_ok(dlpark_layout_nbytes(DLPARK_U8, false, INT64_MAX, &out, e));
+    assert_fails(DLPARK_E_OVERFLOW, "4611686018427387904 elements of f16",
+                 dlpark_layout_nbytes(DLPARK_F16, false, INT64_C(1) << 62, &out, e));
+    assert_fails(DLPARK_E_OVERFLOW, "i4x3",
+                 dlpark_layout_nbytes(DLPARK_DTYPE(kDLInt, 4, 3), false, INT64_MAX, &out, e));
+    assert_fails(DLPARK_E_ARGUMENT, "numel is -1", dlpark_layout_nbytes(DLPARK_U8, false, -1, &out, e));
+    assert_fails(DLPARK_E_DTYPE, "code 40", dlpark_layout_nbytes((DLDataType){40, 8, 1}, false, 1, &out, e));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_small_layout_agrees_with_the_oracle),
+        cmocka_unit_test(compact_strides_make_compact_layouts),
+        cmocka_unit_test(overflow_is_caught_exactly),
+        cmocka_unit_test(rank_and_missing_shape),
+        cmocka_unit_test(messages_have_the_numbers),
+        cmocka_unit_test(no_elements_never_overflow),
+        cmocka_unit_test(null_strides_are_compact),
+        cmocka_unit_test(bytes_are_rounded_up_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
