@@ -1,0 +1,21 @@
+# Each public header compiles with nothing before it, and twice; in C also under -fshort-enums.
+#   cmake -DCOMPILERS=gcc;clang -DLANGUAGE=c -P alone.cmake
+include(${CMAKE_CURRENT_LIST_DIR}/compile.cmake)
+
+file(GLOB headers RELATIVE ${root}/include ${root}/include/dlpark/*.h)
+if(headers STREQUAL "")
+  message(FATAL_ERROR "there are no headers under ${root}/include")
+endif()
+list(GET COMPILERS 0 first)
+foreach(header IN LISTS headers)
+  set(source -DFIRST=<${header}> ${here}/alone.c)
+  if(LANGUAGE STREQUAL "c")
+    foreach(compiler IN LISTS COMPILERS)
+      compile(ok ${compiler} c c11 -Wstrict-prototypes ${source})
+      compile(ok ${compiler} c c17 -fshort-enums ${source})
+    endforeach()
+  else()
+    compile(ok ${first} c++ c++17 ${source})
+  endif()
+endforeach()
+finish()
