@@ -31,7 +31,11 @@
 /* One source of the library redefines this, so that every inline function also exists as a symbol, for callers
  * that are not C and for debuggers. */
 #if !defined(DLPARK_INLINE)
+#if defined(__GNUC__)
+#define DLPARK_INLINE static inline __attribute__((always_inline))
+#else
 #define DLPARK_INLINE static inline
+#endif
 #endif
 
 /* A constant of a struct type: a compound literal in C, a braced temporary in C++. */

@@ -65,6 +65,9 @@ DLPARK_INLINE uint32_t dlpark_dtype_nbits(DLDataType dtype);
 /** Whether elements are narrower than a byte boundary, so that neighbours share bytes unless padded. */
 DLPARK_INLINE bool dlpark_dtype_is_packed(DLDataType dtype);
 
+/** Whether it is one of the everyday dtypes: one lane of whole bytes, with a code below the narrow floats'. */
+DLPARK_INLINE bool dlpark_dtype_is_usual(DLDataType dtype);
+
 /**
  * The short name: "f32", "u8", "bf16", "c64", "bool", "f8_e4m3fn", "opaque64", with lanes "f32x4".
  * A triple that DLPack 1.3 does not define comes as "dtype(code=18, bits=16, lanes=1)".
@@ -107,6 +110,13 @@ DLPARK_INLINE bool dlpark_dtype_equal(DLDataType a, DLDataType b)
 DLPARK_INLINE uint32_t dlpark_dtype_nbits(DLDataType dtype)
 {
     return (uint32_t)dtype.bits * dtype.lanes;
+}
+
+DLPARK_INLINE bool dlpark_dtype_is_usual(DLDataType dtype)
+{
+    /* A byte for each code, from kDLInt to kDLBool: the widths it has, each a power of two and so a bit of its own. */
+    return dtype.lanes == 1 && dtype.code <= kDLBool && (dtype.bits & (dtype.bits - 1)) == 0 &&
+           (UINT64_C(0x08C01000707878) >> 8 * dtype.code & dtype.bits) != 0;
 }
 
 DLPARK_INLINE bool dlpark_dtype_is_packed(DLDataType dtype)

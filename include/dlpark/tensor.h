@@ -174,10 +174,10 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_export_legacy(dlpark_ten
 DLPARK_API void dlpark_tensor_export_deleter(dlpark_tensor *tensor, void (**release)(void *context), void **context);
 
 /** Ends the tensor: calls its deleter, once, and empties the variable. Empty or NULL: nothing. Cannot fail. */
-DLPARK_API void dlpark_tensor_release(dlpark_tensor *tensor);
+DLPARK_INLINE void dlpark_tensor_release(dlpark_tensor *tensor);
 
 /** Ends a managed tensor of anybody's, which may have no deleter, and clears the variable. NULL: nothing. */
-DLPARK_API void dlpark_managed_release(DLManagedTensorVersioned **managed);
+DLPARK_INLINE void dlpark_managed_release(DLManagedTensorVersioned **managed);
 
 /** The same for the legacy ABI. */
 DLPARK_API void dlpark_managed_release_legacy(DLManagedTensor **managed);
@@ -190,16 +190,99 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_alloc_sized(dlpark_tenso
                                                                     const dlpark_tensor_desc *desc, size_t desc_nbytes,
                                                                     dlpark_view *view, dlpark_error *err);
 
+/* The usual case of new, in registers: data on the CPU, lists of int64_t, a dtype of whole bytes as code | bits << 8 |
+ * lanes << 16; the header on the heap, or in storage that suffices. The result lacks its manager_ctx. NULL, with
+ * nothing changed but the storage, when the general way has to look. */
+DLPARK_API DLManagedTensorVersioned *dlpark_tensor_new_heap(void *data, uint32_t dtype, int32_t ndim,
+                                                            const int64_t *shape, const int64_t *strides,
+                                                            void (*release)(void *owner));
+DLPARK_API DLManagedTensorVersioned *dlpark_tensor_new_storage(void *data, uint32_t dtype, int32_t ndim,
+                                                               const int64_t *shape, const int64_t *strides,
+                                                               void (*release)(void *owner), void *storage);
+
+/* What the general way answers, in registers too. */
+typedef struct dlpark_tensor_made {
+    DLManagedTensorVersioned *managed;
+    dlpark_status status;
+} dlpark_tensor_made;
+
+/* The general way from there, so that the usual case need not build the description. */
+DLPARK_API DLPARK_COLD dlpark_tensor_made dlpark_tensor_new_unusual(void *data, uint32_t dtype, int32_t ndim,
+                                                                    const int64_t *shape, const int64_t *strides,
+                                                                    void *owner, void (*release)(void *owner),
+                                                                    void *storage, size_t storage_nbytes,
+                                                                    dlpark_view *view, dlpark_error *err);
+
+/* Whether a description has none of the rare fields. The compiler knows where the description is written in place. */
+DLPARK_INLINE bool dlpark_tensor_desc_is_usual(const dlpark_tensor_desc *desc);
+
+DLPARK_INLINE bool dlpark_tensor_desc_is_usual(const dlpark_tensor_desc *desc)
+{
+    return desc->data_const == NULL && desc->byte_offset == 0 && desc->flags == 0 && desc->extra_nbytes == 0 &&
+           desc->shape_borrowed == NULL && desc->strides_borrowed == NULL && (uint32_t)desc->device.device_type <= 1 &&
+           desc->device.device_id == 0 && desc->shape.width == -8 &&
+           (desc->strides.values == NULL || desc->strides.width == -8) && dlpark_dtype_is_usual(desc->dtype);
+}
+
+/* Whether the storage of a description is aligned, and holds a header of its rank. */
+DLPARK_INLINE bool dlpark_tensor_storage_suffices(const dlpark_tensor_desc *desc);
+
+DLPARK_INLINE bool dlpark_tensor_storage_suffices(const dlpark_tensor_desc *desc)
+{
+    return (uintptr_t)desc->storage % 16 == 0 &&
+           (desc->storage_nbytes >= DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM) ||
+            desc->storage_nbytes >= DLPARK_TENSOR_STORAGE_NBYTES(desc->ndim));
+}
+
+/* A usual description that is written in place never takes shape in memory: zeroing it would cost as much as the rest. */
 DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
                                               dlpark_error *err)
 {
-    return dlpark_tensor_new_sized(tensor, desc, sizeof *desc, view, err);
+    if (tensor == NULL || tensor->managed != NULL || desc == NULL || !dlpark_tensor_desc_is_usual(desc))
+        return dlpark_tensor_new_sized(tensor, desc, sizeof *desc, view, err);
+
+    dlpark_tensor_made made = {NULL, DLPARK_OK};
+    uint32_t dtype = (uint32_t)desc->dtype.code | (uint32_t)desc->dtype.bits << 8 | (uint32_t)desc->dtype.lanes << 16;
+    const int64_t *shape = (const int64_t *)desc->shape.values;
+    const int64_t *strides = (const int64_t *)desc->strides.values;
+    if (desc->storage == NULL)
+        made.managed = dlpark_tensor_new_heap(desc->data, dtype, desc->ndim, shape, strides, desc->release);
+    else if (dlpark_tensor_storage_suffices(desc))
+        made.managed =
+            dlpark_tensor_new_storage(desc->data, dtype, desc->ndim, shape, strides, desc->release, desc->storage);
+    if (made.managed == NULL) {
+        made = dlpark_tensor_new_unusual(desc->data, dtype, desc->ndim, shape, strides, desc->owner, desc->release,
+                                         desc->storage, desc->storage_nbytes, view, err);
+        tensor->managed = made.managed;
+        return made.status;
+    }
+    made.managed->manager_ctx = desc->owner;
+    tensor->managed = made.managed;
+    if (view != NULL)
+        dlpark_tensor_view(tensor, view);
+    return DLPARK_OK;
 }
 
 DLPARK_INLINE dlpark_status dlpark_tensor_alloc(dlpark_tensor *tensor, const dlpark_tensor_desc *desc,
                                                 dlpark_view *view, dlpark_error *err)
 {
     return dlpark_tensor_alloc_sized(tensor, desc, sizeof *desc, view, err);
+}
+
+DLPARK_INLINE void dlpark_managed_release(DLManagedTensorVersioned **managed)
+{
+    DLManagedTensorVersioned *ended = managed != NULL ? *managed : NULL;
+    if (ended == NULL)
+        return;
+    *managed = NULL;
+    if (ended->deleter != NULL)
+        ended->deleter(ended);
+}
+
+DLPARK_INLINE void dlpark_tensor_release(dlpark_tensor *tensor)
+{
+    if (tensor != NULL)
+        dlpark_managed_release(&tensor->managed);
 }
 
 DLPARK_INLINE DLManagedTensorVersioned *dlpark_tensor_export(dlpark_tensor *tensor)

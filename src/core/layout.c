@@ -67,7 +67,8 @@ dlpark_status dlpark__layout_scan(int32_t ndim, const int64_t *shape, const int6
         else
             odd |= __builtin_add_overflow(high, reach, &high);
     }
-    if (DLPARK_UNLIKELY(odd || high == INT64_MAX))
+    /* Both are negated or counted from 1 later on. */
+    if (DLPARK_UNLIKELY(odd || high == INT64_MAX || low == INT64_MIN))
         return layout_settle(ndim, shape, strides, extent, err);
     *extent = (dlpark__extent){numel, low, high};
     return DLPARK_OK;

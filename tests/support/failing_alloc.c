@@ -1,6 +1,7 @@
 #include "failing_alloc.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,13 +21,25 @@ int __wrap_posix_memalign(void **out, size_t alignment, size_t nbytes);
 void __wrap_free(void *block);
 
 static atomic_long fail_at;
+static atomic_long fail_until;
 static atomic_long asked;
 static atomic_long live;
 
-void failing_alloc_arm(long nth)
+static void arm(long first, long last)
 {
     atomic_store(&asked, 0);
-    atomic_store(&fail_at, nth);
+    atomic_store(&fail_at, first);
+    atomic_store(&fail_until, last);
+}
+
+void failing_alloc_arm(long nth)
+{
+    arm(nth, nth);
+}
+
+void failing_alloc_arm_from(long nth)
+{
+    arm(nth, LONG_MAX);
 }
 
 long failing_alloc_count(void)
@@ -44,7 +57,10 @@ long failing_alloc_live(void)
 
 static bool fails_this_time(size_t nbytes)
 {
-    return atomic_fetch_add(&asked, 1) + 1 == atomic_load(&fail_at) || nbytes > TOO_MUCH;
+    long number = atomic_fetch_add(&asked, 1) + 1;
+    long first = atomic_load(&fail_at);
+
+    return (first != 0 && number >= first && number <= atomic_load(&fail_until)) || nbytes > TOO_MUCH;
 }
 
 static void *counted(void *block)

@@ -8,6 +8,9 @@
 /* The n-th allocation from here on fails, once; 0: none does. Starts counting anew. */
 void failing_alloc_arm(long nth);
 
+/* The same, but every allocation from the n-th on fails, until the next call of either. */
+void failing_alloc_arm_from(long nth);
+
 /* Allocations asked for since failing_alloc_arm(), the failed one included. */
 long failing_alloc_count(void);
 

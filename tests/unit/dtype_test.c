@@ -184,6 +184,19 @@ static void c_types_have_dtypes(void **state)
 #undef CHECK
 }
 
+static void usual_dtypes_are_one_lane_of_whole_bytes(void **state)
+{
+    (void)state;
+    for (unsigned code = 0; code < 256; code++)
+        for (unsigned bits = 0; bits < 256; bits++)
+            for (unsigned lanes = 0; lanes < 3; lanes++) {
+                DLDataType dtype = {(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
+                bool listed = lanes == 1 && code <= 6 && code != 3 && bits >= 8 && rule_allows(code, bits, lanes) &&
+                              !(code <= 1 && bits == 128) && !(code == 2 && bits == 128) && !(code == 5 && bits == 32);
+                assert_int_equal(dlpark_dtype_is_usual(dtype), listed);
+            }
+}
+
 static void widths(void **state)
 {
     (void)state;
@@ -213,6 +226,7 @@ int main(void)
         cmocka_unit_test(unknown_triples_are_named_not_guessed),
         cmocka_unit_test(nonsense_is_refused_with_its_text),
         cmocka_unit_test(c_types_have_dtypes),
+        cmocka_unit_test(usual_dtypes_are_one_lane_of_whole_bytes),
         cmocka_unit_test(widths),
         cmocka_unit_test(equality_is_of_all_three_parts),
     };

@@ -142,7 +142,7 @@ static void overflow_is_caught_exactly(void **state)
             over |= !fits(reach * (shape[i] > 1));
         }
         bool numel_ok = fits(numel);
-        over |= !fits(low) || !fits(high + 1);
+        over |= !fits(low - 1) || !fits(high + 1);
 
         int64_t got = -7, lowest, highest;
         dlpark_status status = dlpark_layout_numel(ndim, shape, &got, NULL);

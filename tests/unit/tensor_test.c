@@ -336,12 +336,13 @@ static void failing_allocation_takes_nothing(void **state)
     dlpark_tensor_desc desc = good();
     dlpark_error err = test_fresh_error();
 
-    failing_alloc_arm(1);
+    failing_alloc_arm_from(1);
     assert_int_equal(dlpark_tensor_new(&tensor, &desc, NULL, &err), DLPARK_E_MEMORY);
     assert_non_null(strstr(err.message, "bytes"));
     assert_null(tensor.managed);
     assert_int_equal(ended, 0);
     assert_int_equal(failing_alloc_live(), live);
+    failing_alloc_arm(0);
 }
 
 static void bad_layout_frees_the_block(void **state)
@@ -356,6 +357,47 @@ static void bad_layout_frees_the_block(void **state)
     assert_null(tensor.managed);
     assert_int_equal(ended, 0);
     assert_int_equal(failing_alloc_live(), live);
+}
+
+/* The usual case and the general way must judge and make the same: every layout of rank 2 by both. */
+static void usual_case_agrees_with_the_general_way(void **state)
+{
+    (void)state;
+    static const int64_t numbers[] = {
+        0, 1, 2, 3, -1, INT64_C(1) << 27, INT64_C(1) << 28, INT64_C(1) << 40, INT64_MAX, INT64_MIN};
+    enum { COUNT = sizeof numbers / sizeof numbers[0] };
+
+    for (int code = 0; code < COUNT * COUNT * COUNT * COUNT; code++) {
+        int64_t shape[] = {numbers[code % COUNT], numbers[code / COUNT % COUNT]};
+        int64_t strides[] = {numbers[code / COUNT / COUNT % COUNT], numbers[code / COUNT / COUNT / COUNT]};
+        dlpark_tensor usual = DLPARK_TENSOR_EMPTY, general = DLPARK_TENSOR_EMPTY;
+        dlpark_tensor_desc desc = good();
+        dlpark_error usual_error, general_error;
+        desc.shape = DLPARK_DIMS(shape);
+        if (code % 7 != 0)
+            desc.strides = DLPARK_DIMS(strides);
+        dlpark_status one = dlpark_tensor_new(&usual, &desc, NULL, &usual_error);
+        dlpark_status two = dlpark_tensor_new_sized(&general, &desc, sizeof desc, NULL, &general_error);
+        assert_int_equal(one, two);
+        assert_int_equal(usual.managed != NULL, one == DLPARK_OK);
+        if (one != DLPARK_OK) {
+            assert_string_equal(usual_error.message, general_error.message);
+            continue;
+        }
+        const DLTensor *a = &usual.managed->dl_tensor, *b = &general.managed->dl_tensor;
+        assert_ptr_equal(a->data, b->data);
+        assert_int_equal(a->ndim, b->ndim);
+        assert_memory_equal(&a->dtype, &b->dtype, sizeof a->dtype);
+        assert_memory_equal(&a->device, &b->device, sizeof a->device);
+        assert_memory_equal(a->shape, b->shape, 16);
+        assert_memory_equal(a->strides, b->strides, 16);
+        assert_int_equal(a->byte_offset, b->byte_offset);
+        assert_int_equal(usual.managed->flags, general.managed->flags);
+        assert_memory_equal(&usual.managed->version, &general.managed->version, sizeof(DLPackVersion));
+        assert_ptr_equal(usual.managed->deleter, general.managed->deleter);
+        dlpark_tensor_release(&usual);
+        dlpark_tensor_release(&general);
+    }
 }
 
 /* ---- Storage and extra bytes ---- */
@@ -641,6 +683,7 @@ int main(void)
         TEST(output_must_be_empty),
         TEST(failing_allocation_takes_nothing),
         TEST(bad_layout_frees_the_block),
+        TEST(usual_case_agrees_with_the_general_way),
         TEST(storage_of_the_caller_costs_no_allocation),
         TEST(storage_must_suffice_and_be_aligned),
         TEST(release_is_the_last_touch_of_storage),
