@@ -123,6 +123,20 @@ typedef struct dlpark__block {
     int64_t dimensions[];
 } dlpark__block;
 
+/* The two deleters: of a block on the heap, and of one in the caller's storage. */
+void dlpark__block_end_heap(DLManagedTensorVersioned *managed);
+void dlpark__block_end_storage(DLManagedTensorVersioned *managed);
+
+/* What all blocks have alike. Owner, flags and the tensor itself are the caller's. */
+static inline void dlpark__block_init(dlpark__block *block, bool heap, void (*release)(void *))
+{
+    block->managed.version = (DLPackVersion){DLPARK_ABI_MAJOR, DLPARK_ABI_MINOR};
+    block->managed.deleter = heap ? dlpark__block_end_heap : dlpark__block_end_storage;
+    block->release = release;
+    block->extra_at = 0;
+    block->write = 0;
+}
+
 /* A block for `ndim` dimensions whose version, deleter, owner and release are set; the rest is the caller's. */
 dlpark__block *dlpark__block_new(int32_t ndim, void *owner, void (*release)(void *owner));
 

@@ -44,7 +44,8 @@ int64_t dlpark_view_nbytes(const dlpark_view *view)
 {
     int64_t nbytes = 0;
 
-    (void)dlpark__layout_bytes(view->dtype, view_is_padded(view), dlpark_view_numel(view), &nbytes); /* checked to fit */
+    (void)dlpark__layout_bytes(view->dtype, view_is_padded(view), dlpark_view_numel(view),
+                               &nbytes); /* checked to fit */
     return nbytes;
 }
 

@@ -1,0 +1,87 @@
+/*
+ * alloc: header, extra bytes and data in one piece of memory.
+ */
+#include <stdlib.h>
+
+#include "internal.h"
+
+#define ALLOC_ALIGNMENT ((size_t)64)
+
+static dlpark_status alloc_check(const dlpark_tensor_desc *desc, dlpark_error *err)
+{
+    const char *field = desc->data != NULL || desc->data_const != NULL                   ? "data"
+                        : desc->byte_offset != 0                                         ? "byte_offset"
+                        : desc->strides.values != NULL || desc->strides_borrowed != NULL ? "strides"
+                        : desc->owner != NULL || desc->release != NULL                   ? "owner"
+                        : desc->storage != NULL                                          ? "storage"
+                                                                                         : NULL;
+    if (field != NULL)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s is given, and alloc makes its own", field);
+    if ((desc->flags & DLPARK_TENSOR_READ_ONLY) != 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "READ_ONLY memory without contents is of no use");
+    if (desc->device.device_type != 0 && desc->device.device_type != kDLCPU)
+        return dlpark_error_set(err, DLPARK_E_DEVICE, "alloc makes host memory, not %s",
+                                dlpark_device_name(desc->device).text);
+    return DLPARK_OK;
+}
+
+/* The bytes that the elements of a description take. */
+static dlpark_status alloc_nbytes(const dlpark_tensor_desc *desc, int64_t *nbytes, dlpark_error *err)
+{
+    int64_t scratch[DLPARK_MAX_NDIM];
+    const int64_t *shape = desc->shape_borrowed;
+    DLTensor head;
+    int64_t numel;
+
+    DLPARK_TRY(dlpark__desc_read_head(desc, &head, err));
+    if (shape == NULL && desc->ndim > 0) {
+        DLPARK_TRY(dlpark__desc_read_dims(&desc->shape, desc->ndim, scratch, "shape", err));
+        shape = scratch;
+    }
+    DLPARK_TRY(dlpark_layout_numel(desc->ndim, shape, &numel, err));
+    return dlpark_layout_nbytes(desc->dtype, (desc->flags & DLPARK_TENSOR_PADDED) != 0, numel, nbytes, err);
+}
+
+/* Header, extra bytes and data in one piece of memory: the header lies in it as caller's storage does, and its release
+ * gives the whole piece back. */
+static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
+                                  dlpark_error *err)
+{
+    int64_t nbytes;
+
+    DLPARK_TRY(dlpark__desc_check(tensor, desc, err));
+    DLPARK_TRY(alloc_check(desc, err));
+    DLPARK_TRY(alloc_nbytes(desc, &nbytes, err));
+
+    size_t header = DLPARK_TENSOR_STORAGE_NBYTES(desc->ndim) + desc->extra_nbytes;
+    header = (header + ALLOC_ALIGNMENT - 1) / ALLOC_ALIGNMENT * ALLOC_ALIGNMENT;
+    size_t total;
+    void *memory = NULL;
+    if (!__builtin_add_overflow(header, (uint64_t)nbytes, &total))
+        memory = dlpark__memory_get_large(total);
+    if (memory == NULL)
+        return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a tensor of %lld bytes", (long long)nbytes);
+
+    dlpark_tensor_desc made = *desc;
+    made.data = (unsigned char *)memory + header;
+    made.flags |= DLPARK_TENSOR_CLAIM_COPIED;
+    made.storage = memory;
+    made.storage_nbytes = header;
+    made.owner = memory;
+    made.release = free;
+    dlpark_status status = dlpark_tensor_new_sized(tensor, &made, sizeof made, view, err);
+    if (status != DLPARK_OK)
+        free(memory);
+    return status;
+}
+
+dlpark_status dlpark_tensor_alloc_sized(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, size_t desc_nbytes,
+                                        dlpark_view *view, dlpark_error *err)
+{
+    dlpark_tensor_desc sized;
+
+    if (DLPARK_LIKELY(desc_nbytes == sizeof *desc))
+        return alloc_tensor(tensor, desc, view, err);
+    DLPARK_TRY(dlpark__desc_read_sized(desc, desc_nbytes, &sized, err));
+    return alloc_tensor(tensor, &sized, view, err);
+}

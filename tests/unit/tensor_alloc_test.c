@@ -1,0 +1,130 @@
+#include "tensor_good.h"
+
+static void alloc_owns_aligned_memory_in_one_allocation(void **state)
+{
+    (void)state;
+    long live = failing_alloc_live();
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+
+    failing_alloc_arm(0);
+    assert_ok(dlpark_tensor_alloc(
+        &tensor, &(dlpark_tensor_desc){.dtype = DLPARK_F16, .ndim = 2, .shape = DLPARK_DIMS((int[]){5, 7})}, &view, e));
+    assert_int_equal(failing_alloc_count(), 1);
+    assert_int_equal((uintptr_t)view.data % 64, 0);
+    assert_int_equal(view.strides[0], 7);
+    assert_int_equal(tensor.managed->flags, DLPACK_FLAG_BITMASK_IS_COPIED);
+    memset(view.data, 0xAB, 70);
+    assert_int_equal(tensor.managed->dl_tensor.shape[1], 7);
+    dlpark_tensor_release(&tensor);
+    assert_int_equal(failing_alloc_live(), live);
+}
+
+static void alloc_of_every_size_holds_its_bytes(void **state)
+{
+    (void)state;
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+
+    for (int64_t count = 0; count < ((int64_t)10 << 20); count = count * 3 + 1) {
+        assert_ok(dlpark_tensor_alloc(
+            &tensor, &(dlpark_tensor_desc){.dtype = DLPARK_U8, .ndim = 1, .shape = DLPARK_DIMS(&count)}, &view, e));
+        assert_int_equal(dlpark_view_numel(&view), count);
+        assert_int_equal(view.data == NULL, count == 0);
+        if (count > 0)
+            memset(view.data, 0x5A, (size_t)count);
+        dlpark_tensor_release(&tensor);
+    }
+}
+
+static void alloc_refuses_what_it_makes_itself(void **state)
+{
+    (void)state;
+    static const int64_t strides[] = {3, 1};
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor_desc plain = good(), desc;
+
+    plain.data = NULL;
+    plain.owner = NULL;
+    plain.release = NULL;
+    desc = plain;
+    desc.data = values;
+    assert_fails(DLPARK_E_ARGUMENT, "data is given", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc = plain;
+    desc.data_const = values;
+    assert_fails(DLPARK_E_ARGUMENT, "data is given", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc = plain;
+    desc.byte_offset = 4;
+    assert_fails(DLPARK_E_ARGUMENT, "byte_offset", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc = plain;
+    desc.strides_borrowed = strides;
+    assert_fails(DLPARK_E_ARGUMENT, "strides", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc = plain;
+    desc.release = free;
+    assert_fails(DLPARK_E_ARGUMENT, "owner", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc = plain;
+    desc.storage = values;
+    assert_fails(DLPARK_E_ARGUMENT, "storage", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc = plain;
+    desc.flags = DLPARK_TENSOR_READ_ONLY;
+    assert_fails(DLPARK_E_ARGUMENT, "READ_ONLY", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc = plain;
+    desc.device = DLPARK_DEVICE(kDLCUDA, 0);
+    assert_fails(DLPARK_E_DEVICE, "cuda:0", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc = plain;
+    desc.shape = DLPARK_DIMS((int64_t[]){INT64_C(1) << 40, INT64_C(1) << 40});
+    assert_fails(DLPARK_E_OVERFLOW, "1099511627776", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc.shape = DLPARK_DIMS((int64_t[]){INT64_C(1) << 31, INT64_C(1) << 31});
+    assert_fails(DLPARK_E_OVERFLOW, "4611686018427387904 elements of f32",
+                 dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    assert_null(tensor.managed);
+}
+
+static void alloc_without_memory_leaves_nothing(void **state)
+{
+    (void)state;
+    long live = failing_alloc_live();
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor_desc desc = {.dtype = DLPARK_F32, .ndim = 1, .shape = DLPARK_DIMS((int[]){1000})};
+    dlpark_error err = test_fresh_error();
+
+    failing_alloc_arm(1);
+    assert_int_equal(dlpark_tensor_alloc(&tensor, &desc, NULL, &err), DLPARK_E_MEMORY);
+    assert_non_null(strstr(err.message, "4000 bytes"));
+    assert_null(tensor.managed);
+    assert_int_equal(failing_alloc_live(), live);
+    desc.shape = DLPARK_DIMS((int64_t[]){INT64_MAX / 4});
+    assert_fails(DLPARK_E_MEMORY, "bytes", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+}
+
+static void alloc_with_extra_bytes(void **state)
+{
+    (void)state;
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    static const int64_t shape[] = {3};
+    dlpark_view view;
+
+    assert_ok(dlpark_tensor_alloc(
+        &tensor, &(dlpark_tensor_desc){.dtype = DLPARK_F64, .ndim = 1, .shape_borrowed = shape, .extra_nbytes = 1000},
+        &view, e));
+    unsigned char *extra = dlpark_tensor_extra(&tensor);
+    assert_non_null(extra);
+    memset(extra, 0xAA, 1000);
+    memset(view.data, 0xBB, 24);
+    assert_int_equal(extra[999], 0xAA);
+    assert_int_equal(tensor.managed->dl_tensor.shape[0], 3);
+    dlpark_tensor_release(&tensor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(alloc_owns_aligned_memory_in_one_allocation),
+        TEST(alloc_of_every_size_holds_its_bytes),
+        TEST(alloc_refuses_what_it_makes_itself),
+        TEST(alloc_without_memory_leaves_nothing),
+        TEST(alloc_with_extra_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
