@@ -1,0 +1,50 @@
+# One verb per job, no logic: each line calls a script or CMake. `make help` lists them.
+PREFIX ?= /usr/local
+FRAMEWORK ?=
+PARTNERS ?=
+export FRAMEWORK PARTNERS
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-image-python check test test-asan test-tsan test-python coverage bench wheel install format clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
+
+demo: demo-image-python ## a photograph from C to NumPy and back, without a copy (FRAMEWORK=torch for PyTorch)
+
+demo-image-python: ## the same, by its own name
+	@tools/setup demo demos/image-python/run.sh
+
+check: ## seconds: the tree's own rules, the core without a warning, its tests; needs a C compiler and CMake
+	@tools/check.sh
+
+test: ## everything that proves it; PARTNERS=all adds every framework and forbids skipping
+	@tools/setup test tools/run_tests.py
+
+test-asan: ## only the tests under address and undefined-behaviour sanitizers
+	@tools/setup test tools/run_tests.py asan
+
+test-tsan: ## only the tests under the thread sanitizer
+	@tools/setup test tools/run_tests.py tsan
+
+test-python: ## only the Python tests
+	@tools/setup test tools/run_tests.py python
+
+coverage: ## line and branch coverage of the C sources, in build/coverage/report
+	@tools/setup coverage tools/coverage.sh
+
+bench: ## what is measured, beside its peers
+	@tools/setup bench bench/run.sh
+
+wheel: ## the Python package, in dist/
+	@tools/setup wheel python -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation -w dist .
+
+install: ## the C libraries and headers, into PREFIX (/usr/local)
+	@cmake --preset package -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@cmake --build --preset package --parallel
+	@cmake --install build/package --component development
+
+format: ## clang-format over the C files
+	@find include src cli demos tests bench -name '*.[ch]' -not -path '*/upstream/*' 2>/dev/null | xargs clang-format -i
+
+clean: ## all that was built
+	@rm -rf build dist

@@ -1,0 +1,24 @@
+# Language level, warnings and sanitizers, for every target of ours.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+set(DLPARK_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
+
+add_library(dlpark_options INTERFACE)
+target_compile_options(dlpark_options INTERFACE
+  $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,AppleClang>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual
+  -Wmissing-prototypes -Wstrict-prototypes -Wvla>)
+if(DLPARK_WERROR)
+  target_compile_options(dlpark_options INTERFACE -Werror)
+endif()
+if(DLPARK_SANITIZE)
+  target_compile_options(dlpark_options INTERFACE -fsanitize=${DLPARK_SANITIZE} -fno-sanitize-recover=all
+                                                  -fno-omit-frame-pointer)
+  target_link_options(dlpark_options INTERFACE -fsanitize=${DLPARK_SANITIZE})
+endif()

@@ -1,0 +1,18 @@
+# dlpark_find_image_libraries(MISSING): which of the libraries of the image adapter are not there, as a list of
+# "name=Debian package". Empty: the adapter can be built. Looks for them as dlpark_add_library(... PACKAGES ...) does.
+function(dlpark_find_image_libraries missing)
+  set(absent)
+  find_package(PkgConfig QUIET)
+  if(NOT PkgConfig_FOUND)
+    set(${missing} "pkg-config=pkg-config" PARENT_SCOPE)
+    return()
+  endif()
+  foreach(package IN ITEMS libjpeg=libjpeg62-turbo-dev libpng=libpng-dev libwebp=libwebp-dev)
+    string(REGEX REPLACE "=.*" "" name ${package})
+    pkg_check_modules(DLPARK_${name} QUIET IMPORTED_TARGET ${name})
+    if(NOT DLPARK_${name}_FOUND)
+      list(APPEND absent ${package})
+    endif()
+  endforeach()
+  set(${missing} "${absent}" PARENT_SCOPE)
+endfunction()

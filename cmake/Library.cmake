@@ -1,0 +1,119 @@
+# One library of the project: its target, its headers, its install rules.
+#
+#   dlpark_add_library(core a.c b.c HEADERS dlpark.h view.h)
+#   dlpark_add_library(image png.c HEADERS image.h REQUIRES core PACKAGES libpng)
+#
+# NAME gives the target dlpark_NAME, the alias dlpark::NAME, and the file libdlpark (core) or libdlpark-NAME.
+#   HEADERS   the public headers, relative to include/dlpark; only those of libraries that are built get installed
+#   REQUIRES  libraries of the project that its headers include
+#   PACKAGES  pkg-config names of outside libraries that its sources use; linked, and named in what gets installed
+include(CMakePackageConfigHelpers)
+
+set(DLPARK_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/dlpark)
+
+function(dlpark_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;REQUIRES;PACKAGES")
+  set(target dlpark_${name})
+  add_library(${target} ${arg_UNPARSED_ARGUMENTS})
+  add_library(dlpark::${name} ALIAS ${target})
+  if(name STREQUAL "core")
+    set(output dlpark)
+  else()
+    set(output dlpark-${name})
+  endif()
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${output} EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:dlpark_options>)
+  target_compile_definitions(${target} PRIVATE DLPARK_BUILDING)
+  if(BUILD_SHARED_LIBS)
+    target_compile_definitions(${target} PUBLIC DLPARK_SHARED)
+  endif()
+  foreach(required IN LISTS arg_REQUIRES)
+    target_link_libraries(${target} PUBLIC dlpark_${required})
+  endforeach()
+  if(arg_PACKAGES)
+    dlpark_link_packages(${name} ${arg_PACKAGES})
+  endif()
+  dlpark_install_library(${name} ${output} "${arg_HEADERS}" "${arg_REQUIRES}" "${arg_PACKAGES}")
+endfunction()
+
+# Links outside libraries by their pkg-config names; says which one is missing.
+function(dlpark_link_packages name)
+  find_package(PkgConfig REQUIRED)
+  foreach(package IN LISTS ARGN)
+    string(MAKE_C_IDENTIFIER DLPARK_${package} prefix)
+    pkg_check_modules(${prefix} QUIET IMPORTED_TARGET ${package})
+    if(NOT ${prefix}_FOUND)
+      message(FATAL_ERROR "dlpark::${name} needs ${package}, which pkg-config does not find; "
+                          "tools/packages.txt names the Debian packages")
+    endif()
+    target_link_libraries(dlpark_${name} PRIVATE PkgConfig::${prefix})
+  endforeach()
+endfunction()
+
+# Library, headers, CMake targets and pkg-config file, in component "development". The wheel takes "python" only.
+function(dlpark_install_library name output headers requires packages)
+  install(TARGETS dlpark_${name} EXPORT dlpark-${name}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT development)
+  list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/include/dlpark/)
+  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dlpark COMPONENT development)
+  install(EXPORT dlpark-${name} NAMESPACE dlpark:: FILE dlpark-${name}-targets.cmake
+    DESTINATION ${DLPARK_INSTALL_CMAKEDIR} COMPONENT development)
+
+  # What a user of the installed library has to find as well: its other half of the project always, and the outside
+  # libraries only where a static archive leaves them to the final link.
+  set(static_packages "")
+  if(NOT BUILD_SHARED_LIBS)
+    set(static_packages ${packages})
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/library.cmake.in ${PROJECT_BINARY_DIR}/package/dlpark-${name}.cmake @ONLY)
+  dlpark_write_pkgconfig(${name} ${output} "${requires}" "${packages}")
+  install(FILES ${PROJECT_BINARY_DIR}/package/dlpark-${name}.cmake
+    DESTINATION ${DLPARK_INSTALL_CMAKEDIR} COMPONENT development)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${output}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endfunction()
+
+# The .pc file. Its prefix is relative to itself, so that an installed tree may be moved.
+function(dlpark_write_pkgconfig name output requires packages)
+  file(RELATIVE_PATH up /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
+  string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${up}")
+  set(pc_name ${output})
+  set(pc_cflags "-I\${includedir}")
+  set(pc_requires "")
+  foreach(required IN LISTS requires)
+    if(required STREQUAL "core")
+      list(APPEND pc_requires "dlpark = ${PROJECT_VERSION}")
+    else()
+      list(APPEND pc_requires "dlpark-${required} = ${PROJECT_VERSION}")
+    endif()
+  endforeach()
+  set(pc_requires_private "")
+  if(BUILD_SHARED_LIBS)
+    string(APPEND pc_cflags " -DDLPARK_SHARED")
+    set(pc_requires_private ${packages})
+  else()
+    # Only the archive is installed, so every link is a static one, with or without `pkg-config --static`.
+    list(APPEND pc_requires ${packages})
+  endif()
+  list(JOIN pc_requires ", " pc_requires)
+  list(JOIN pc_requires_private ", " pc_requires_private)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/library.pc.in ${PROJECT_BINARY_DIR}/package/${output}.pc @ONLY)
+endfunction()
+
+# The package as a whole: find_package(dlpark [0.1] [COMPONENTS core image]).
+function(dlpark_install_package)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/dlparkConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/package/dlparkConfig.cmake INSTALL_DESTINATION ${DLPARK_INSTALL_CMAKEDIR}
+    NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/dlparkConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/package/dlparkConfig.cmake ${PROJECT_BINARY_DIR}/package/dlparkConfigVersion.cmake
+    DESTINATION ${DLPARK_INSTALL_CMAKEDIR} COMPONENT development)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+endfunction()

@@ -1,0 +1,32 @@
+# dlpark_unit_test(NAME LIBRARY...): NAME_test.c of this folder as an executable under CMocka and as test unit.NAME.
+# Every unit test runs under valgrind too; one that starts threads also runs under the thread sanitizer.
+find_package(PkgConfig)
+if(PkgConfig_FOUND)
+  pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+endif()
+if(NOT CMOCKA_FOUND)
+  message(STATUS "unit tests left out: cmocka was not found (Debian package libcmocka-dev)")
+  function(dlpark_unit_test)
+  endfunction()
+  return()
+endif()
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+# Allocation is made to fail at link time: every malloc of the library goes through tests/support/failing_alloc.c.
+set(DLPARK_WRAP_OPTIONS malloc calloc realloc free aligned_alloc posix_memalign)
+list(TRANSFORM DLPARK_WRAP_OPTIONS PREPEND "-Wl,--wrap=")
+
+function(dlpark_unit_test name)
+  add_executable(${name}_test ${name}_test.c ${PROJECT_SOURCE_DIR}/tests/support/failing_alloc.c)
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests/support ${PROJECT_SOURCE_DIR}/src/core)
+  target_link_libraries(${name}_test PRIVATE dlpark_options PkgConfig::CMOCKA Threads::Threads ${ARGN})
+  target_link_options(${name}_test PRIVATE ${DLPARK_WRAP_OPTIONS})
+  add_test(NAME unit.${name} COMMAND ${name}_test)
+  set(labels unit valgrind)
+  file(STRINGS ${name}_test.c threads REGEX "(pthread|thrd)_create")
+  if(threads)
+    list(APPEND labels threads)
+  endif()
+  set_tests_properties(unit.${name} PROPERTIES TIMEOUT 120 LABELS "${labels}")
+endfunction()

@@ -1,0 +1,141 @@
+#!/bin/sh
+# Usage: install_test.sh static|shared [WITH_IMAGE]
+# Installs dlpark as a package would, moves the prefix elsewhere, and is then a stranger: builds programs outside of
+# the source tree by find_package and by pkg-config, in C and C++17, runs them and compares what they print.
+# Of shared libraries it also reads which symbols they export and which libraries they need.
+set -eu
+
+kind=$1
+with_image=${2:-0}
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+CC=${CC:-cc}
+CXX=${CXX:-c++}
+CMAKE=${CMAKE:-cmake}
+minor_version=$(echo "$DLPARK_EXPECTED" | cut -d. -f1-2)
+
+unset DESTDIR MAKEFLAGS MFLAGS MAKELEVEL
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+cp -R "$here/stranger" "$work/stranger"
+
+fail()
+{
+    echo "install.$kind: $*" >&2
+    exit 1
+}
+
+quietly()
+{
+    "$@" >"$work/log" 2>&1 || {
+        cat "$work/log" >&2
+        fail "failed: $*"
+    }
+}
+
+# expect PROGRAM: it says the version and the shape.
+expect()
+{
+    said=$(LD_LIBRARY_PATH=${run_path:-} "$1") || fail "$1 failed"
+    [ "$said" = "dlpark $DLPARK_EXPECTED: 2 x 3" ] || fail "$1 printed '$said'"
+    echo "$1 printed: $said"
+}
+
+install_and_move()
+{
+    shared=OFF
+    [ "$kind" = static ] || shared=ON
+    quietly "$CMAKE" -S "$root" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$CC" \
+        -DBUILD_SHARED_LIBS=$shared -DDLPARK_IMAGE="$with_image" -DCMAKE_INSTALL_PREFIX="$work/first" \
+        -DCMAKE_INSTALL_LIBDIR=lib
+    quietly "$CMAKE" --build "$work/build" --parallel 2
+    quietly "$CMAKE" --install "$work/build"
+    mv "$work/first" "$work/prefix"
+    rm -rf "$work/build"
+    if grep -rIl -e "$work/first" -e "$root" "$work/prefix"; then
+        fail "installed files name the place where they were built"
+    fi
+    if [ "$with_image" = 0 ] && [ -e "$work/prefix/include/dlpark/image.h" ]; then
+        fail "image.h is installed although its library is not built"
+    fi
+}
+
+# by_cmake COMPONENT SOURCE...
+by_cmake()
+{
+    component=$1
+    shift
+    programs=$(echo "$*" | tr ' ' ';')
+    rm -rf "$work/by-cmake"
+    quietly "$CMAKE" -S "$work/stranger" -B "$work/by-cmake" -DCMAKE_PREFIX_PATH="$work/prefix" \
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DWANTED="$component" \
+        -DWANTED_VERSION="$minor_version" -DPROGRAMS="$programs"
+    quietly "$CMAKE" --build "$work/by-cmake"
+    for source in "$@"; do
+        expect "$work/by-cmake/$(echo "$source" | tr . _)"
+    done
+}
+
+# by_pkgconfig PACKAGE SOURCE
+by_pkgconfig()
+{
+    case $2 in
+    *.cpp) compile="$CXX -std=c++17" ;;
+    *) compile="$CC -std=c11" ;;
+    esac
+    flags=$(PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig" pkg-config --cflags --libs "$1")
+    # shellcheck disable=SC2086 # both are lists of words
+    quietly $compile -Wall -Wextra -Werror "$work/stranger/$2" -o "$work/by-pkgconfig" $flags
+    run_path="$work/prefix/lib"
+    expect "$work/by-pkgconfig"
+    run_path=
+}
+
+# What find_package must refuse, with the reason.
+refuses()
+{
+    rm -rf "$work/refused"
+    if "$CMAKE" -S "$work/stranger" -B "$work/refused" -DCMAKE_PREFIX_PATH="$work/prefix" \
+        -DWANTED="$1" -DWANTED_VERSION="$2" >"$work/log" 2>&1; then
+        fail "find_package(dlpark $2 COMPONENTS $1) was satisfied"
+    fi
+    grep -q "$3" "$work/log" || {
+        cat "$work/log" >&2
+        fail "find_package(dlpark $2 COMPONENTS $1) does not say '$3'"
+    }
+}
+
+# exports_only_ours LIBRARY: dlpark_ is public; dlpark__ is internal and must be hidden.
+exports_only_ours()
+{
+    nm -D --defined-only "$1" | awk '{ print $NF }' >"$work/symbols"
+    grep -q '^dlpark_[a-z]' "$work/symbols" || fail "$1 exports nothing of ours"
+    if grep -v '^dlpark_[a-z]' "$work/symbols"; then
+        fail "$1 exports the symbols above, which are not public names"
+    fi
+}
+
+needs_only_libc()
+{
+    readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$work/needed"
+    if grep -v -e '^libc\.so' -e '^ld-linux' "$work/needed"; then
+        fail "$1 needs the libraries above; the core promises libc alone"
+    fi
+}
+
+install_and_move
+by_cmake core core.c core.cpp
+by_pkgconfig dlpark core.c
+by_pkgconfig dlpark core.cpp
+refuses nonsense "$minor_version" "has no dlpark::nonsense"
+refuses core 99.0 "not accepted\|compatible with requested version"
+if [ "$with_image" = 1 ]; then
+    by_cmake image image.c
+    by_pkgconfig dlpark-image image.c
+fi
+if [ "$kind" = shared ]; then
+    exports_only_ours "$work/prefix/lib/libdlpark.so"
+    needs_only_libc "$work/prefix/lib/libdlpark.so"
+    [ "$with_image" = 0 ] || exports_only_ours "$work/prefix/lib/libdlpark-image.so"
+fi

@@ -1,0 +1,437 @@
+#!/usr/bin/env python3
+"""All that proves dlpark, in stages. `make test` starts it, in the environment that tools/setup makes.
+
+Usage: tools/run_tests.py [STAGE...]      without a stage: all of them; --list names them
+
+A failing stage does not stop the later ones. The last line is "N passed, N failed, N skipped"; the exit status is 1
+when anything failed, when a stage could not run, and when nothing ran. With PARTNERS=all every skip has to stand in
+tests/skips.txt, or it is a failure.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+WORK = BUILD / "test"
+SITE = WORK / "site"
+ALL_PARTNERS = os.environ.get("PARTNERS") == "all"
+JOBS = str(os.cpu_count() or 2)
+TAIL = 60
+MINUTES = 60
+
+SANITIZER_OPTIONS = {
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+@dataclass
+class Result:
+    """One check: an executable of CTest, a test of pytest, a snippet, a demo."""
+
+    name: str
+    outcome: str  # passed, failed, skipped
+    reason: str = ""
+    output: str = ""  # what the check itself printed, where that is known
+
+
+class CannotRun(Exception):
+    """A stage that cannot go on, with the reason."""
+
+
+class Stage:
+    """What a stage works with: its name, its log, and commands that write there."""
+
+    def __init__(self, name):
+        self.name = name
+        self.log = WORK / f"{name}.log"
+        self.log.write_text("")
+
+    def run(self, command, *, env=None, cwd=ROOT, timeout=15 * MINUTES, capture=False, errors=False):
+        """Runs a command to its end; its exit status, 124 when it took too long, and its output if captured.
+
+        `errors` captures what it writes to stderr with it."""
+        command = [str(part) for part in command]
+        with self.log.open("a") as log:
+            log.write("$ " + " ".join(command) + "\n")
+            log.flush()
+            try:
+                process = subprocess.Popen(
+                    command,
+                    cwd=cwd,
+                    env={**os.environ, **(env or {})},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE if capture else log,
+                    stderr=subprocess.STDOUT if errors else log,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise CannotRun(f"{command[0]}: {error.strerror}") from None
+            try:
+                output, _ = process.communicate(timeout=timeout)
+                status = process.returncode
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                output, _ = process.communicate()
+                status = 124
+                log.write(f"ended after {timeout} s\n")
+            if capture:
+                output = output.decode(errors="replace")
+                log.write(output)
+        return (status, output) if capture else status
+
+    def must(self, command, **options):
+        """Runs a command without which the stage makes no sense."""
+        status = self.run(command, **options)
+        if status != 0:
+            raise CannotRun(f"exit status {status}: {' '.join(str(part) for part in command)}")
+
+    def show(self, failed):
+        """Prints what failing checks printed; the end of the log for those whose own output is not known."""
+        for result in failed:
+            if result.output:
+                print_tail(f"{result.name} printed:", result.output)
+        if not all(result.output for result in failed):
+            print_tail(f"the end of {self.log.relative_to(ROOT)}:", self.log.read_text(errors="replace"))
+
+
+def print_tail(title, text):
+    print(f"    {title}")
+    for line in text.rstrip().splitlines()[-TAIL:]:
+        print("    | " + line)
+
+
+# ---- CTest and pytest ------------------------------------------------------------------------------------------------
+
+
+def junit_results(path):
+    """The test cases of a JUnit file, as CTest and pytest write it."""
+    results = []
+    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+        name = "::".join(part for part in (case.get("classname"), case.get("name")) if part)
+        bad = case.find("failure") if case.find("failure") is not None else case.find("error")
+        skipped = case.find("skipped")
+        if bad is not None:
+            output = bad.text or case.findtext("system-out") or ""
+            results.append(Result(name, "failed", bad.get("message") or "", output))
+        elif skipped is not None or case.get("status") in ("notrun", "disabled"):
+            results.append(Result(name, "skipped", skipped.get("message") or "" if skipped is not None else "not run"))
+        else:
+            results.append(Result(name, "passed"))
+    return results
+
+
+def build(stage, preset):
+    stage.must(["cmake", "--preset", preset])
+    stage.must(["cmake", "--build", "--preset", preset, "--parallel", JOBS])
+
+
+def ctest(stage, preset, *selection, env=None, before=()):
+    """Runs the tests of a build folder; one result an executable."""
+    junit = WORK / f"{stage.name}.xml"
+    junit.unlink(missing_ok=True)
+    command = [*before, "ctest", "--test-dir", BUILD / preset, "--output-on-failure", "--parallel", JOBS]
+    status = stage.run([*command, "--output-junit", junit, *selection], env=env, timeout=20 * MINUTES)
+    if not junit.exists():
+        raise CannotRun(f"ctest ended with {status} and no results")
+    results = junit_results(junit)
+    for result in results:
+        result.name = result.name.split("::")[-1]  # CTest gives the name twice, as class and as name
+    if status != 0 and not any(result.outcome == "failed" for result in results):
+        results.append(Result("ctest", "failed", f"exit status {status}"))
+    return results
+
+
+def pytest(stage, *arguments, env=None):
+    junit = WORK / f"{stage.name}.xml"
+    junit.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "tests/python", "-q", "-ra", "-p", "no:cacheprovider", f"--junit-xml={junit}"]
+    status = stage.run([*command, *arguments], env=env, timeout=20 * MINUTES)
+    if not junit.exists():
+        raise CannotRun(f"pytest ended with {status} and no results")
+    results = junit_results(junit)
+    if status != 0 and not any(result.outcome == "failed" for result in results):
+        results.append(Result("pytest", "failed", f"exit status {status}"))
+    return results
+
+
+# ---- The stages ------------------------------------------------------------------------------------------------------
+
+
+def stage_tools(stage):
+    """The checks of tools/, and the proof that they can fail."""
+    scripts = sorted((ROOT / "tools").glob("check_*.sh")) + [ROOT / "tools" / "selftest.sh"]
+    return [verdict(script.name, stage.run([script])) for script in scripts]
+
+
+def verdict(name, status):
+    return Result(name, "passed" if status == 0 else "failed", "" if status == 0 else f"exit status {status}")
+
+
+def stage_asan(stage):
+    """Unit tests under the address and undefined-behaviour sanitizers."""
+    build(stage, "asan")
+    return ctest(stage, "asan", "-LE", "compile|install", env=SANITIZER_OPTIONS)
+
+
+def stage_tsan(stage):
+    """Tests labelled `threads` under the thread sanitizer."""
+    build(stage, "tsan")
+    # The sanitizer of gcc 12 cannot place its shadow on kernels that randomise addresses by more than 28 bits.
+    fixed = ["setarch", "-R"]
+    if stage.run([*fixed, "true"]) != 0:
+        fixed = []
+    return ctest(stage, "tsan", "-L", "threads", env=SANITIZER_OPTIONS, before=fixed)
+
+
+def stage_release(stage):
+    """The release build with all tests: unit, headers alone, ABI, installation."""
+    build(stage, "release")
+    return ctest(stage, "release")
+
+
+def stage_clang(stage):
+    """The same sources by clang, warnings as errors."""
+    build(stage, "clang")
+    return ctest(stage, "clang", "-LE", "compile|install")
+
+
+def stage_valgrind(stage):
+    """Tests labelled `valgrind`, each under memcheck."""
+    build(stage, "release")
+    listing = ["ctest", "--test-dir", BUILD / "release", "--show-only=json-v1", "-L", "valgrind"]
+    status, text = stage.run(listing, capture=True)
+    if status != 0:
+        raise CannotRun(f"ctest cannot list its tests: exit status {status}")
+    with concurrent.futures.ThreadPoolExecutor(int(JOBS)) as pool:
+        return list(pool.map(lambda test: under_memcheck(stage, test), json.loads(text)["tests"]))
+
+
+def under_memcheck(stage, test):
+    """Runs one test of CTest's listing; a leak or a value that was never set fails it."""
+    memcheck = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite,possible"]
+    properties = {item["name"]: item["value"] for item in test.get("properties", [])}
+    env = dict(entry.split("=", 1) for entry in properties.get("ENVIRONMENT", []))
+    # libjpeg-turbo's vector code computes on bytes beside the picture, which memcheck takes for pixels never set.
+    env["JSIMD_FORCENONE"] = "1"
+    cwd = properties.get("WORKING_DIRECTORY", BUILD / "release")
+    command = [*memcheck, *test["command"]]
+    status, output = stage.run(command, env=env, cwd=cwd, timeout=8 * MINUTES, capture=True, errors=True)
+    result = verdict(test["name"], status)
+    result.output = output
+    return result
+
+
+def install_wheel(stage, site, build_folder, *settings):
+    """Builds the wheel as a user would and unpacks it into a folder of its own; the environment stays as it is."""
+    wheels = WORK / f"{stage.name}-wheel"
+    for folder in (wheels, site):
+        shutil.rmtree(folder, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    flags = ["--no-deps", "--no-build-isolation", "-w", wheels, "-C", f"build-dir={build_folder}"]
+    stage.must([*pip, "wheel", ROOT, *flags, *settings])
+    stage.must([*pip, "install", "--no-deps", "--no-index", "--target", site, *wheels.glob("*.whl")])
+
+
+def site_environment(site):
+    """Where the installed package is, and whether a missing partner is a failure: tests/python/conftest.py."""
+    return {
+        "DLPARK_PARTNERS": "all" if ALL_PARTNERS else "",
+        "PYTHONPATH": str(site),
+        "PATH": f"{site / 'bin'}{os.pathsep}{os.environ['PATH']}",
+    }
+
+
+def stage_python(stage):
+    """The wheel, installed, and the Python tests."""
+    install_wheel(stage, SITE, BUILD / "wheel")
+    return pytest(stage, env=site_environment(SITE))
+
+
+def stage_python_asan(stage):
+    """The Python tests that need no framework but NumPy, with the extension under address and undefined."""
+    site = WORK / "site-asan"
+    settings = ["-C", "cmake.build-type=Debug", "-C", "cmake.define.DLPARK_SANITIZE=address,undefined"]
+    install_wheel(stage, site, BUILD / "wheel-asan", *settings, "-C", "install.strip=false")
+    runtime = []
+    for library in ("libasan.so", "libstdc++.so"):
+        status, path = stage.run(["gcc", f"-print-file-name={library}"], capture=True)
+        if status != 0 or not os.path.isabs(path.strip()):
+            raise CannotRun(f"gcc does not know where {library} is")
+        runtime.append(os.path.realpath(path.strip()))
+    env = {
+        **site_environment(site),
+        **SANITIZER_OPTIONS,
+        "LD_PRELOAD": " ".join(runtime),
+        "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1",
+        "PYTHONMALLOC": "malloc",
+    }
+    return pytest(stage, "-m", "not partner", env=env)
+
+
+def stage_demo(stage):
+    """The demos, as `make demo` runs them."""
+    results = []
+    for framework in ("", "torch") if ALL_PARTNERS else ("",):
+        name = "image-python" + (f" with {framework}" if framework else "")
+        status = stage.run(["demos/image-python/run.sh"], env={"FRAMEWORK": framework}, timeout=10 * MINUTES)
+        results.append(verdict(name, status))
+    return results
+
+
+def stage_docs(stage):
+    """Every snippet of the documentation, built with warnings as errors against an installed dlpark, and run."""
+    build(stage, "release")
+    prefix = WORK / "prefix"
+    shutil.rmtree(prefix, ignore_errors=True)
+    stage.must(["cmake", "--install", BUILD / "release", "--prefix", prefix, "--component", "development"])
+    scratch = WORK / "snippets"
+    shutil.rmtree(scratch, ignore_errors=True)
+    snippets = ROOT / "docs" / "snippets"
+    data = snippets / "data"
+    shutil.copytree(data, scratch) if data.exists() else scratch.mkdir()
+    results = []
+    for source in sorted(snippets.glob("*")):
+        if source.suffix in (".c", ".cpp"):
+            results.append(compiled_snippet(stage, source, prefix, scratch))
+        elif source.suffix == ".py":
+            if not SITE.exists():
+                install_wheel(stage, SITE, BUILD / "wheel")
+            results.append(snippet_says(stage, source, [sys.executable, source], scratch, site_environment(SITE)))
+    return results
+
+
+def compiled_snippet(stage, source, prefix, scratch):
+    text = source.read_text()
+    package = "dlpark-image" if "<dlpark/image.h>" in text else "dlpark"
+    search = os.pathsep.join(filter(None, (str(path) for path in prefix.glob("**/pkgconfig"))))
+    status, flags = stage.run(
+        ["pkg-config", "--cflags", "--libs", package], env={"PKG_CONFIG_PATH": search}, capture=True
+    )
+    if status != 0:
+        return Result(source.name, "failed", f"pkg-config does not know {package}")
+    compiler = ["g++", "-std=c++17"] if source.suffix == ".cpp" else ["gcc", "-std=c11"]
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
+    program = scratch / (source.stem + "_program")
+    whole = re.search(r"\bmain\s*\(", text) is not None
+    if whole:
+        output = ["-o", program, *flags.split()]
+    else:
+        output = ["-c", "-o", program.with_suffix(".o"), *(flag for flag in flags.split() if flag.startswith(("-I", "-D")))]
+    status = stage.run([*compiler, *strict, source, *output])
+    if status != 0 or not whole:
+        return verdict(source.name, status)
+    return snippet_says(stage, source, [program], scratch)
+
+
+def snippet_says(stage, source, command, scratch, env=None):
+    """Runs a snippet; what it prints is its .out file, where there is one."""
+    status, said = stage.run(command, cwd=scratch, env=env, capture=True, timeout=MINUTES)
+    expected = source.with_suffix(".out")
+    if status == 0 and expected.exists() and said != expected.read_text():
+        return Result(source.name, "failed", f"it does not print what {expected.name} says")
+    return verdict(source.name, status)
+
+
+STAGES = {
+    "tools": stage_tools,
+    "asan": stage_asan,
+    "tsan": stage_tsan,
+    "release": stage_release,
+    "valgrind": stage_valgrind,
+    "python": stage_python,
+    "python-asan": stage_python_asan,
+    "demo": stage_demo,
+    "docs": stage_docs,
+    "clang": stage_clang,
+}
+ONLY_WITH_ALL_PARTNERS = {"clang"}
+
+
+# ---- The run ---------------------------------------------------------------------------------------------------------
+
+
+def read_skips():
+    """tests/skips.txt: a pattern for "stage::test", two blanks or more, the reason. `*` stands for anything."""
+    skips = []
+    for line in (ROOT / "tests" / "skips.txt").read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        pattern, _, reason = line.partition("  ")
+        if not reason.strip():
+            raise SystemExit(f"tests/skips.txt: no reason is given for {pattern}")
+        skips.append(re.compile(re.escape(pattern).replace(r"\*", ".*")))
+    return skips
+
+
+def judge(stage, results, skips):
+    """Turns skips that nobody allowed into failures."""
+    for result in results:
+        name = f"{stage.name}::{result.name}"
+        if ALL_PARTNERS and result.outcome == "skipped" and not any(skip.fullmatch(name) for skip in skips):
+            result.outcome = "failed"
+            result.reason = f"skipped, and not in tests/skips.txt as {name}: {result.reason}"
+    if not results:
+        results.append(Result(stage.name, "failed", "nothing ran"))
+    return results
+
+
+def counts(results):
+    return [sum(result.outcome == outcome for result in results) for outcome in ("passed", "failed", "skipped")]
+
+
+def run_stage(name, skips):
+    stage = Stage(name)
+    start = time.monotonic()
+    print(f"[{name}] {STAGES[name].__doc__}", flush=True)
+    try:
+        results = STAGES[name](stage)
+    except CannotRun as error:
+        results = [Result(name, "failed", str(error))]
+    judge(stage, results, skips)
+    for result in results:
+        if result.outcome != "passed":
+            print(f"    {result.outcome.upper():8}{result.name}: {' '.join(result.reason.split())[:300]}")
+    passed, failed, skipped = counts(results)
+    if failed:
+        stage.show([result for result in results if result.outcome == "failed"])
+    print(f"[{name}] {passed} passed, {failed} failed, {skipped} skipped in {time.monotonic() - start:.1f} s", flush=True)
+    return results
+
+
+def main(arguments):
+    if "--list" in arguments:
+        print("\n".join(f"{name:12} {function.__doc__}" for name, function in STAGES.items()))
+        return 0
+    unknown = [name for name in arguments if name not in STAGES]
+    if unknown:
+        raise SystemExit(f"no stage is called {unknown[0]}; --list names them")
+    if "DLPARK_VENV" not in os.environ:
+        raise SystemExit("start this by `make test`, or by `tools/setup test tools/run_tests.py STAGE`")
+    WORK.mkdir(parents=True, exist_ok=True)
+    skips = read_skips()
+    wanted = arguments or [name for name in STAGES if ALL_PARTNERS or name not in ONLY_WITH_ALL_PARTNERS]
+    start = time.monotonic()
+    results = []
+    for name in wanted:
+        results += run_stage(name, skips)
+    print(f"all stages: {time.monotonic() - start:.1f} s")
+    passed, failed, skipped = counts(results)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,169 @@
+#!/bin/sh
+# Proves that the checks can fail: builds a small tree that passes them all, then breaks one thing at a time and wants
+# the right check to say so. Usage: selftest.sh
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/lib.sh"
+tree=$work/tree
+good=$work/good
+failures=0
+cases=0
+
+make_good_tree()
+{
+    mkdir -p "$good/src/core" "$good/src/adapters/one" "$good/src/adapters/two" "$good/include/dlpark" "$good/tests/unit" \
+        "$good/docs/reference" "$good/docs/snippets" "$good/tools"
+    cat >"$good/include/dlpark/version.h" <<'END'
+#include <stdint.h>
+#define DLPARK_VERSION_MAJOR 3
+#define DLPARK_VERSION_MINOR 7
+#define DLPARK_VERSION_PATCH 1
+END
+    cat >"$good/src/core/version.c" <<'END'
+#include <dlpark/version.h>
+
+static const int version_numbers[] = {3, 7, 1};
+
+/* Not a function: {
+ */
+static int version_major(void)
+{
+    return version_numbers[0];
+}
+
+__attribute__((cold)) int dlpark__version_first(int (*of)(int),
+                                                const char *text)
+{
+    if (of) {
+        return of(text[0] == '{');
+    }
+    return version_major();
+}
+END
+    printf '#include "one.h"\n#include <dlpark/version.h>\n#include <zlib.h>\n' >"$good/src/adapters/one/wrap.c"
+    printf '#define ONE_SIZE 4\n' >"$good/src/adapters/one/one.h"
+    printf '#define TWO_SIZE 4\n' >"$good/src/adapters/two/two.h"
+    printf 'int main(void)\n{\n    return 0;\n}\n' >"$good/tests/unit/version_test.c"
+    printf '# version\n' >"$good/docs/reference/version.md"
+    printf '# Changes\n\n## [Unreleased]\n' >"$good/CHANGELOG.md"
+    printf '[project]\ndynamic = ["version"]\n' >"$good/pyproject.toml"
+    printf 'int main(void)\n{\n    return 0;\n}\n' >"$good/docs/snippets/nothing.c"
+    printf '# name\n\n```c\nint main(void)\n{\n    return 0;\n}\n```\n' >"$good/README.md"
+}
+
+# lines COUNT: that many statements.
+lines()
+{
+    awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) print "    x++;" }'
+}
+
+# expect pass|fail CHECK TEXT: runs the check on the tree; a failure has to say TEXT. Then the tree is whole again.
+expect()
+{
+    cases=$((cases + 1))
+    if "$here/check_$2.sh" "$tree" >"$work/said" 2>&1; then got=pass; else got=fail; fi
+    if [ $got != "$1" ] || { [ $got = fail ] && ! grep -q -- "$3" "$work/said"; }; then
+        echo "selftest: check_$2 should $1${3:+ and say '$3'}; it did $got, and said:"
+        sed 's/^/    /' "$work/said"
+        failures=$((failures + 1))
+    fi
+    whole
+}
+
+whole()
+{
+    rm -rf "$tree"
+    cp -R "$good" "$tree"
+}
+
+make_good_tree
+whole
+for check in sizes names tree includes version readme; do expect pass $check ''; done
+
+{ printf 'void dlpark__long(int x)\n{\n'; lines 68; printf '}\n'; } >"$tree/src/core/long.c"
+expect fail sizes 'dlpark__long() has 71 lines'
+{ printf 'void dlpark__long(int x)\n{\n'; lines 67; printf '}\n'; } >"$tree/src/core/long.c"
+expect pass sizes ''
+lines 501 >"$tree/src/core/long.c"
+expect fail sizes 'long.c: 501 lines'
+lines 700 >"$tree/tests/long.c"
+expect pass sizes ''
+lines 701 >"$tree/tests/long.c"
+expect fail sizes 'long.c: 701 lines'
+lines 351 >"$tree/include/dlpark/long.h"
+expect fail sizes 'long.h: 351 lines'
+
+printf 'static int version_major(void)\n{\n    return 2;\n}\n' >"$tree/src/core/again.c"
+expect fail names 'version_major is taken'
+printf 'static int version_numbers;\n' >"$tree/src/core/again.c"
+expect fail names 'version_numbers is taken'
+printf 'static char *dlpark__version_first;\n' >"$tree/src/core/again.c"
+expect fail names 'dlpark__version_first is taken'
+printf 'int loose(void)\n{\n    return 2;\n}\n' >"$tree/src/core/again.c"
+expect fail names 'loose() is visible'
+printf 'int dlpack_load(void)\n{\n    return 2;\n}\n' >"$tree/src/core/again.c"
+expect fail names 'dlpack_load is a name of the DLPack project'
+printf '#define DLPACK_OURS 1\n' >>"$tree/include/dlpark/version.h"
+expect fail names 'DLPACK_OURS is a name of the DLPack project'
+printf '#define _DLPARK_OURS 1\n' >>"$tree/include/dlpark/version.h"
+expect fail names '_DLPARK_OURS is reserved'
+printf 'typedef struct _tag {\n    int x;\n} tag;\n' >>"$tree/include/dlpark/version.h"
+expect fail names '_tag is reserved'
+cp "$tree/src/core/version.c" "$tree/src/adapters/one/version.c"
+expect fail names 'more than one file is called version.c'
+
+rm "$tree/tests/unit/version_test.c"
+expect fail tree 'has no tests/\*\*/version_test.c'
+rm "$tree/docs/reference/version.md"
+expect fail tree 'has no docs/reference/version.md'
+printf '\n' >"$tree/include/dlpark/alone.h"
+expect fail tree 'has no src/\*\*/alone.c'
+printf '\n' >"$tree/tests/unit/alone_test.c"
+expect fail tree 'is about no src/\*\*/alone.c'
+printf '\n' >"$tree/docs/reference/alone.md"
+expect fail tree 'is about no include/dlpark/alone.h'
+printf 'test version not needed\n' >"$tree/tools/tree_exceptions.txt"
+expect fail tree 'drop the exception'
+rm "$tree/tests/unit/version_test.c"
+printf 'test version\n' >"$tree/tools/tree_exceptions.txt"
+expect fail tree 'has no reason'
+rm "$tree/tests/unit/version_test.c"
+printf 'test version said elsewhere\n' >"$tree/tools/tree_exceptions.txt"
+expect pass tree ''
+
+printf '#include "../adapters/one/one.h"\n' >>"$tree/src/core/version.c"
+expect fail includes 'core includes'
+printf '#include "two.h"\n' >>"$tree/src/adapters/one/wrap.c"
+expect fail includes 'adapters/one includes two.h of adapters/two'
+printf '#include <zlib.h>\n' >>"$tree/src/core/version.c"
+expect fail includes 'needs libc alone'
+printf '#include <Python.h>\n' >>"$tree/src/adapters/one/wrap.c"
+expect fail includes 'only python may'
+printf '#include "wrap.c"\n' >>"$tree/src/adapters/one/one.h"
+expect fail includes 'a source is included'
+printf '#include "wrap.h"\n' >>"$tree/include/dlpark/version.h"
+printf '\n' >"$tree/include/dlpark/wrap.h"
+expect fail includes 'core includes wrap.h of adapters/one'
+
+printf '[project]\nversion = "3.7.1"\n' >"$tree/pyproject.toml"
+expect fail version 'it has to be dynamic'
+printf '## [3.7.0]\n' >"$tree/CHANGELOG.md"
+expect fail version 'the top entry is \[3.7.0\]'
+printf '__version__ = "3.7.1"\n' >"$tree/init.py"
+expect fail version 'init.py:1'
+printf 'project(dlpark VERSION 3.7.1)\n' >"$tree/other.cmake"
+expect fail version 'other.cmake:1'
+
+printf '```c\nint main(void)\n{\n    return 1;\n}\n```\n' >>"$tree/README.md"
+expect fail readme 'README.md:9: no file'
+printf '```c\n    return 0;\n}\n```\n' >"$tree/docs/guide.md"
+expect pass readme ''
+printf '```c\n    return 0;\n}\n```\n' >>"$tree/README.md"
+expect fail readme 'README.md:9: no file'
+printf '```c\n    return 7;\n}\n```\n' >"$tree/docs/guide.md"
+expect fail readme 'docs/guide.md:1: no file'
+printf 'text\n```c\nint x;\n' >>"$tree/README.md"
+expect fail readme 'never closed'
+
+echo "selftest: $((cases - failures)) of $cases as they should be"
+[ $failures = 0 ]
