@@ -1,0 +1,81 @@
+/* libjpeg's errors as statuses. */
+#include "jpeg_fault.h"
+
+#include <stdarg.h>
+
+#include <jerror.h>
+
+static dlpark_status jpeg_fault_status(int code)
+{
+    switch (code) {
+    case JERR_OUT_OF_MEMORY:
+        return DLPARK_E_MEMORY;
+    case JERR_ARITH_NOTIMPL:
+    case JERR_BAD_PRECISION:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_IMAGE_TOO_BIG:
+    case JERR_SOF_UNSUPPORTED:
+        return DLPARK_E_UNSUPPORTED;
+    default:
+        return DLPARK_E_FORMAT;
+    }
+}
+
+static void jpeg_fault_exit(j_common_ptr cinfo)
+{
+    jpeg_fault *fault = (jpeg_fault *)cinfo->err;
+    fault->status = jpeg_fault_status(cinfo->err->msg_code);
+    (*cinfo->err->format_message)(cinfo, fault->reason);
+    longjmp(fault->jump, 1);
+}
+
+/* Negative levels are warnings: the data is damaged and libjpeg would go on with a guess. */
+static void jpeg_fault_emit(j_common_ptr cinfo, int level)
+{
+    jpeg_fault *fault = (jpeg_fault *)cinfo->err;
+    if (level >= 0)
+        return;
+    cinfo->err->num_warnings++;
+    if (!fault->tolerant)
+        jpeg_fault_exit(cinfo);
+}
+
+static void jpeg_fault_print(j_common_ptr cinfo)
+{
+    (void)cinfo; /* nothing is ever printed */
+}
+
+struct jpeg_error_mgr *dlpark__jpeg_fault_init(jpeg_fault *fault, bool tolerant)
+{
+    (void)jpeg_std_error(&fault->base);
+    fault->base.error_exit = jpeg_fault_exit;
+    fault->base.emit_message = jpeg_fault_emit;
+    fault->base.output_message = jpeg_fault_print;
+    fault->tolerant = tolerant;
+    fault->status = DLPARK_OK;
+    fault->reason[0] = '\0';
+    return &fault->base;
+}
+
+bool dlpark__jpeg_guard(jpeg_fault *fault, void (*step)(void *context), void *context)
+{
+    if (setjmp(fault->jump))
+        return false;
+    step(context);
+    return true;
+}
+
+void dlpark__jpeg_fault_raise(jpeg_fault *fault, dlpark_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(fault->reason, sizeof fault->reason, format, arguments);
+    va_end(arguments);
+    fault->status = status;
+    longjmp(fault->jump, 1);
+}
+
+dlpark_status dlpark__jpeg_fault_report(const jpeg_fault *fault, const char *name, dlpark_error *err)
+{
+    return dlpark_error_set(err, fault->status, "%s: %s", name, fault->reason);
+}
