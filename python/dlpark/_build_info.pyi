@@ -1,0 +1,2 @@
+IMAGE: bool
+MISSING: tuple[tuple[str, str], ...]

@@ -1,0 +1,107 @@
+/*
+ * From a dlpark_status to a Python exception, and exceptions that are put aside while foreign code runs.
+ */
+#include <errno.h>
+
+#include "module.h"
+
+/* The exceptions that DLPARK_STATUS_TABLE may name: another one does not compile. */
+#define RAISE_CLASS_None              PyExc_SystemError
+#define RAISE_CLASS_ValueError        PyExc_ValueError
+#define RAISE_CLASS_TypeError         PyExc_TypeError
+#define RAISE_CLASS_BufferError       PyExc_BufferError
+#define RAISE_CLASS_MemoryError       PyExc_MemoryError
+#define RAISE_CLASS_RuntimeError      PyExc_RuntimeError
+#define RAISE_CLASS_OSError           PyExc_OSError
+#define RAISE_CLASS_FileNotFoundError PyExc_FileNotFoundError
+#define RAISE_CLASS_PermissionError   PyExc_PermissionError
+
+static PyObject *raise_class(dlpark_status status)
+{
+    switch (status) {
+#define RAISE_CASE(name, value, exception, text)                                                                       \
+    case DLPARK_##name:                                                                                                \
+        return RAISE_CLASS_##exception;
+        DLPARK_STATUS_TABLE(RAISE_CASE)
+#undef RAISE_CASE
+    case DLPARK_STATUS_PIN_32:
+        break;
+    }
+    return PyExc_SystemError;
+}
+
+PyObject *dlpark__py_raise(const dlpark_error *err)
+{
+    /* Not PyErr_SetString: the message may quote bytes that are not UTF-8, and a bad text must not hide the error. */
+    return PyErr_Format(raise_class(err->status), "%s", err->message);
+}
+
+PyObject *dlpark__py_raise_file(const dlpark_error *err, PyObject *filename)
+{
+    if (filename != NULL && (err->status == DLPARK_E_NOT_FOUND || err->status == DLPARK_E_PERMISSION)) {
+        errno = err->status == DLPARK_E_NOT_FOUND ? ENOENT : EACCES;
+        return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, filename);
+    }
+    return dlpark__py_raise(err);
+}
+
+int dlpark__py_raise_device_copy(module_state *state, DLDevice from, DLDevice to)
+{
+    dlpark_name from_name = dlpark_device_name(from);
+    dlpark_name to_name = dlpark_device_name(to);
+
+    /* Late in the interpreter's life the state may have been cleared. */
+    PyObject *class = state->device_copy_error != NULL ? state->device_copy_error : PyExc_BufferError;
+    PyErr_Format(class, "the tensor is on %s and %s was asked for: that needs a copy, and copy=False", from_name.text,
+                 to_name.text);
+    return -1;
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+
+pending_error dlpark__py_error_save(void)
+{
+    return (pending_error){.value = PyErr_GetRaisedException()};
+}
+
+void dlpark__py_error_restore(pending_error *saved)
+{
+    PyErr_SetRaisedException(saved->value);
+    saved->value = NULL;
+}
+
+#else
+
+pending_error dlpark__py_error_save(void)
+{
+    pending_error saved;
+
+    PyErr_Fetch(&saved.type, &saved.value, &saved.traceback);
+    return saved;
+}
+
+void dlpark__py_error_restore(pending_error *saved)
+{
+    PyErr_Restore(saved->type, saved->value, saved->traceback);
+    *saved = (pending_error){NULL, NULL, NULL};
+}
+
+#endif
+
+void dlpark__py_tensor_release(dlpark_tensor *tensor)
+{
+    if (tensor->managed == NULL)
+        return;
+    pending_error saved = dlpark__py_error_save();
+    dlpark_tensor_release(tensor);
+    dlpark__py_error_restore(&saved);
+}
+
+void dlpark__py_drop(PyObject *object)
+{
+    if (object == NULL)
+        return;
+    pending_error saved = dlpark__py_error_save();
+    Py_DECREF(object);
+    dlpark__py_error_restore(&saved);
+}

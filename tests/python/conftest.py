@@ -1,0 +1,41 @@
+"""Partners: another library is needed, and with DLPARK_PARTNERS=all it must be there."""
+
+import importlib.util
+import os
+
+import pytest
+
+
+def pytest_collection_modifyitems(items):
+    missing = {}
+    for item in items:
+        for mark in item.iter_markers("partner"):
+            name = mark.args[0]
+            if name not in missing:
+                missing[name] = why_missing(name)
+            if missing[name] is not None and os.environ.get("DLPARK_PARTNERS") != "all":
+                item.add_marker(pytest.mark.skip(reason=missing[name]))
+
+
+def pytest_runtest_setup(item):
+    for mark in item.iter_markers("partner"):
+        reason = why_missing(mark.args[0])
+        if reason is not None:
+            pytest.fail(reason, pytrace=False)
+
+
+def why_missing(name):
+    """A partner that is there but does not import is a failure in any case: its error comes out of the test."""
+    if importlib.util.find_spec(name) is None:
+        return f"partner {name} is not installed"
+    return None
+
+
+@pytest.fixture(scope="session")
+def codecs():
+    """The image codecs must be there, unless the run says that this build has none."""
+    from dlpark import _build_info
+
+    if not _build_info.IMAGE and os.environ.get("DLPARK_IMAGE") == "off":
+        pytest.skip("this build has no image codecs, and DLPARK_IMAGE=off says so")
+    assert _build_info.IMAGE, f"no image codecs in this build: {_build_info.MISSING}"

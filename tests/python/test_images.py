@@ -1,0 +1,446 @@
+"""load_image, save_image, encode_image and image_info against Pillow."""
+
+import io
+import os
+import pathlib
+import sys
+import threading
+import time
+
+import hostile
+import numpy as np
+import pytest
+from PIL import Image, ImageOps, JpegImagePlugin
+
+import dlpark
+
+pytestmark = pytest.mark.usefixtures("codecs")
+
+FORMATS = ["png", "jpeg", "webp"]
+CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
+
+
+def picture(channels=3, height=23, width=37, dtype=np.uint8):
+    """Smooth, so that lossy formats stay close, and without a symmetry that would hide a flip."""
+    y, x = np.mgrid[:height, :width]
+    planes = [(x * (3 + c) + y * (5 - c) + 20 * c) % 256 for c in range(channels)]
+    return (np.stack(planes, axis=-1) * (257 if dtype == np.uint16 else 1)).astype(dtype)
+
+
+def made_by_pillow(array, format, **options):
+    file = io.BytesIO()
+    Image.fromarray(array.squeeze()).save(file, format, **options)
+    return file.getvalue()
+
+
+def read_by_pillow(data):
+    with Image.open(io.BytesIO(data)) as image:
+        return np.asarray(image)
+
+
+# ---- Loading ----
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_png_is_pillows(channels):
+    array = picture(channels)
+    tensor = dlpark.load_image(made_by_pillow(array, "png"))
+    assert repr(tensor) == f"Tensor(uint8[23, 37, {channels}], cpu, strides=[{37 * channels}, {channels}, 1])"
+    assert (np.asarray(tensor) == array).all()
+
+
+def test_png_of_16_bits():
+    array = picture(1, dtype=np.uint16)
+    tensor = dlpark.load_image(made_by_pillow(array, "png"))
+    assert tensor.dtype == "uint16"
+    assert (np.asarray(tensor) == array).all()
+    assert (np.asarray(dlpark.load_image(made_by_pillow(array, "png"), dtype="uint8")) == picture(1)).all()
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("progressive", [False, True])
+def test_jpeg_is_pillows(channels, progressive):
+    data = made_by_pillow(picture(channels), "jpeg", quality=93, progressive=progressive)
+    assert (np.asarray(dlpark.load_image(data)).squeeze() == read_by_pillow(data)).all()
+
+
+@pytest.mark.parametrize("channels", [3, 4])
+@pytest.mark.parametrize("lossless", [False, True])
+def test_webp_is_pillows(channels, lossless):
+    array = picture(channels)
+    array[..., 3:] |= 1  # a transparent pixel's colour is nobody's business
+    data = made_by_pillow(array, "webp", lossless=lossless, exact=True)
+    tensor = dlpark.load_image(data)
+    assert (np.asarray(tensor) == read_by_pillow(data)).all()
+    assert (np.asarray(tensor) == array).all() or not lossless
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_layout_channels_and_dtype(format):
+    data = made_by_pillow(picture(), format)
+    plain = np.asarray(dlpark.load_image(data))
+    assert (np.asarray(dlpark.load_image(data, layout="chw")) == plain.transpose(2, 0, 1)).all()
+    rgba = np.asarray(dlpark.load_image(data, channels=4))
+    assert (rgba[..., :3] == plain).all()
+    assert (rgba[..., 3] == 255).all()
+    assert dlpark.load_image(data, channels=1).shape == (23, 37, 1)
+    for dtype in ("float32", np.float32, np.dtype(np.float32)):
+        floats = np.asarray(dlpark.load_image(data, dtype=dtype))
+        assert floats.dtype == np.float32
+        assert (np.rint(floats * 255) == plain).all()
+
+
+@pytest.mark.parametrize("kind", [str, pathlib.Path, os.fsencode, "bytes path"])
+def test_paths(tmp_path, kind):
+    path = tmp_path / "a pïcture.png"
+    path.write_bytes(made_by_pillow(picture(), "png"))
+    if kind == "bytes path":
+
+        class BytesPath:
+            def __fspath__(self):
+                return os.fsencode(path)
+
+        source = BytesPath()
+    elif kind is os.fsencode:  # bytes are a file, not a path
+        with pytest.raises(ValueError):
+            dlpark.load_image(os.fsencode(path))
+        return
+    else:
+        source = kind(path)
+    assert (np.asarray(dlpark.load_image(source)) == picture()).all()
+    assert dlpark.image_info(source).width == 37
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda data: np.frombuffer(data, np.uint8)])
+def test_bytes_like(kind):
+    source = kind(made_by_pillow(picture(), "png"))
+    assert (np.asarray(dlpark.load_image(source)) == picture()).all()
+
+
+def test_a_bytearray_is_let_go():
+    source = bytearray(made_by_pillow(picture(), "png"))
+    dlpark.load_image(source)
+    dlpark.image_info(source)
+    with pytest.raises(ValueError):
+        dlpark.load_image(source, max_pixels=1)
+    source.append(0)  # BufferError while a buffer is held
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_orientation(orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = made_by_pillow(picture(), "jpeg", exif=exif)
+    with Image.open(io.BytesIO(data)) as image:
+        stored, turned = np.asarray(image), np.asarray(ImageOps.exif_transpose(image))
+    assert (np.asarray(dlpark.load_image(data)) == turned).all()
+    assert (np.asarray(dlpark.load_image(data, orient=False)) == stored).all()
+    info = dlpark.image_info(data)
+    assert (info.orientation, info.height, info.width) == (orientation, *turned.shape[:2])
+    assert dlpark.image_info(data, orient=False).height == 23
+
+
+def test_info():
+    assert dlpark.image_info(made_by_pillow(picture(2), "png")) == dlpark.ImageInfo(
+        format="png",
+        width=37,
+        height=23,
+        channels=2,
+        dtype="uint8",
+        orientation=1,
+        progressive=False,
+        lossless=True,
+    )
+    jpeg = dlpark.image_info(made_by_pillow(picture(), "jpeg", progressive=True))
+    assert (jpeg.format, jpeg.progressive, jpeg.lossless) == ("jpeg", True, False)
+    assert dlpark.image_info(made_by_pillow(picture(1, dtype=np.uint16), "png")).dtype == "uint16"
+
+
+# ---- Loading into memory ----
+
+
+def test_out_is_returned_and_written():
+    out = np.zeros((23, 37, 3), np.uint8)
+    assert dlpark.load_image(made_by_pillow(picture(), "png"), out=out) is out
+    assert (out == picture()).all()
+
+
+def test_out_with_a_pitch_and_backwards():
+    canvas = np.zeros((30, 50, 3), np.uint8)
+    window = canvas[5:28, 45:8:-1]
+    dlpark.load_image(made_by_pillow(picture(), "png"), out=window)
+    assert (window == picture()).all()
+    window[:] = 0
+    assert not canvas.any()  # nothing beside it
+
+
+def test_out_as_tensor_and_planes():
+    out = dlpark.from_dlpack(np.zeros((3, 23, 37), np.float32))
+    assert dlpark.load_image(made_by_pillow(picture(), "png"), layout="chw", out=out) is out
+    assert (np.rint(np.asarray(out) * 255).transpose(1, 2, 0) == picture()).all()
+
+
+@pytest.mark.parametrize(
+    "out, error",
+    [
+        (np.zeros((23, 36, 3), np.uint8), BufferError),
+        (np.zeros((23, 37, 3), np.int8), BufferError),
+        (np.zeros((23, 37), np.uint8)[:0], BufferError),
+        (hostile.Offer(hostile.Foreign(legacy=True, dtype=(1, 8, 1), shape=(23, 37, 3))), BufferError),
+        (bytearray(23 * 37 * 3), AttributeError),
+    ],
+)
+def test_out_that_does_not_do(out, error):
+    with pytest.raises(error):
+        dlpark.load_image(made_by_pillow(picture(), "png"), out=out)
+
+
+def test_read_only_out_is_not_written():
+    out = np.zeros((23, 37, 3), np.uint8)
+    out.flags.writeable = False
+    with pytest.raises(BufferError, match="out must not be written"):
+        dlpark.load_image(made_by_pillow(picture(), "png"), out=out)
+    assert not out.any()
+
+
+# ---- Damage and limits ----
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_cut_short(format):
+    data = made_by_pillow(picture(), format)
+    with pytest.raises(ValueError):
+        dlpark.load_image(data[: len(data) * 2 // 3])
+
+
+@pytest.mark.parametrize("data", [b"", b"GIF89a", bytes(100), b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"])
+def test_no_picture(data):
+    for read in (dlpark.load_image, dlpark.image_info):
+        with pytest.raises(ValueError):
+            read(data)
+
+
+def test_tolerant_takes_what_is_there():
+    data = made_by_pillow(picture(height=200), "jpeg")
+    tensor = dlpark.load_image(data[: len(data) // 2], tolerant=True)
+    assert tensor.shape == (200, 37, 3)
+    assert (np.asarray(tensor)[:40] == read_by_pillow(data)[:40]).all()
+
+
+def test_limits():
+    data = made_by_pillow(picture(), "png")
+    assert dlpark.load_image(data, max_pixels=23 * 37).shape == (23, 37, 3)
+    for read in (dlpark.load_image, dlpark.image_info):
+        with pytest.raises(ValueError, match=str(23 * 37 - 1)):
+            read(data, max_pixels=23 * 37 - 1)
+    with pytest.raises(ValueError, match="scan"):
+        dlpark.load_image(made_by_pillow(picture(), "jpeg", progressive=True), max_scans=1)
+
+
+def test_missing_file(tmp_path):
+    path = tmp_path / "missing.png"
+    for read in (dlpark.load_image, dlpark.image_info):
+        with pytest.raises(FileNotFoundError) as caught:
+            read(path)
+        assert (caught.value.errno, caught.value.filename) == (2, str(path))
+
+
+def test_a_directory_is_no_file(tmp_path):
+    with pytest.raises(OSError, match=str(tmp_path)):
+        dlpark.load_image(tmp_path)
+
+
+def test_the_gil_is_released():
+    """Nobody is asked to give the GIL here, so a thread can count during the decoding only if it was given."""
+    data = made_by_pillow(np.tile(picture(height=64, width=64), (40, 40, 1)), "png")
+    started, stop, counts = threading.Event(), threading.Event(), []
+
+    def count():
+        while not stop.is_set():
+            counts.append(None)
+            started.set()
+            time.sleep(1e-4)  # gives it, each time
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=count)
+    sys.setswitchinterval(1000)
+    try:
+        thread.start()
+        started.wait()
+        before = len(counts)
+        dlpark.load_image(data)
+        during = len(counts) - before
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert during > 0
+
+
+# ---- Saving ----
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.jpeg", "a.webp", "A.PNG"])
+def test_save_and_encode_give_the_same_file(tmp_path, name):
+    path = tmp_path / name
+    assert dlpark.save_image(path, picture()) is None
+    format = {"jpg": "jpeg"}.get(name[2:].lower(), name[2:].lower())
+    assert path.read_bytes() == dlpark.encode_image(picture(), format)
+    with Image.open(path) as image:
+        assert (image.format.lower(), image.size) == (format, (37, 23))
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("compression", [None, 1, 9])
+def test_png_is_exact(channels, compression):
+    data = dlpark.encode_image(picture(channels), "png", compression=compression)
+    assert (read_by_pillow(data).reshape(23, 37, channels) == picture(channels)).all()
+
+
+def test_png_of_16_bits_is_exact():
+    array = picture(1, dtype=np.uint16)
+    assert (read_by_pillow(dlpark.encode_image(array, "png")) == array[..., 0]).all()
+
+
+def test_lossless_webp_is_exact():
+    data = dlpark.encode_image(picture(4) | 1, "webp", lossless=True)
+    assert (read_by_pillow(data) == picture(4) | 1).all()
+    assert dlpark.image_info(data).lossless
+
+
+@pytest.mark.parametrize("format", ["jpeg", "webp"])
+def test_quality(format):
+    errors, sizes = [], []
+    for quality in (10, None, 100):
+        data = dlpark.encode_image(picture(), format, quality=quality)
+        errors.append(np.abs(read_by_pillow(data).astype(int) - picture()).mean())
+        sizes.append(len(data))
+    assert errors[0] > errors[1] > errors[2]
+    assert sizes[0] < sizes[1] < sizes[2]
+
+
+@pytest.mark.parametrize("given, expected", [(444, 0), ("4:2:2", 1), (None, 2), ("4:2:0", 2)])
+def test_subsampling_and_progressive(given, expected):
+    data = dlpark.encode_image(picture(), "jpeg", subsampling=given, progressive=True)
+    with Image.open(io.BytesIO(data)) as image:
+        assert JpegImagePlugin.get_sampling(image) == expected
+        assert image.info.get("progressive") == 1
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a[::-1],
+        lambda a: a[:, ::-2],
+        lambda a: a[..., ::-1],
+        lambda a: a.transpose(1, 0, 2),
+        lambda a: a[..., 0],
+    ],
+)
+def test_any_strides(view):
+    array = view(picture())
+    assert (read_by_pillow(dlpark.encode_image(array, "png")) == array).all()
+    if array.ndim == 3:
+        assert dlpark.encode_image(array.transpose(2, 0, 1), "png", layout="chw") == dlpark.encode_image(array, "png")
+
+
+def test_read_only_and_legacy_producers_are_read():
+    array = picture()
+    array.flags.writeable = False
+    assert (read_by_pillow(dlpark.encode_image(array, "png")) == picture()).all()
+    legacy = hostile.Offer(lambda **_: picture().__dlpack__())
+    assert (read_by_pillow(dlpark.encode_image(legacy, "png")) == picture()).all()
+
+
+@pytest.mark.parametrize(
+    "image, format, error",
+    [
+        (picture().astype(np.float32), "png", BufferError),
+        (picture(dtype=np.uint16), "jpeg", ValueError),
+        (picture(4), "jpeg", ValueError),
+        (np.zeros((4, 4, 5), np.uint8), "png", BufferError),
+        (np.zeros((4, 0, 3), np.uint8), "png", BufferError),
+        (np.zeros(4, np.uint8), "png", BufferError),
+        ([[1, 2]], "png", AttributeError),
+    ],
+)
+def test_no_picture_of_that_format(tmp_path, image, format, error):
+    path = tmp_path / f"kept.{format}"
+    path.write_bytes(b"kept")
+    with pytest.raises(error):
+        dlpark.encode_image(image, format)
+    with pytest.raises(error):
+        dlpark.save_image(path, image)
+    assert path.read_bytes() == b"kept"
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_nowhere_to_save(tmp_path):
+    path = tmp_path / "missing" / "a.png"
+    with pytest.raises(FileNotFoundError) as caught:
+        dlpark.save_image(path, picture())
+    assert caught.value.filename == str(path)
+    with pytest.raises(ValueError):
+        dlpark.save_image(tmp_path / "a.gif", picture())
+    assert os.listdir(tmp_path) == []
+
+
+def test_format_over_the_ending(tmp_path):
+    dlpark.save_image(tmp_path / "a.dat", picture(), format="webp")
+    assert dlpark.image_info(tmp_path / "a.dat").format == "webp"
+
+
+# ---- Arguments ----
+
+
+@pytest.mark.parametrize(
+    "keywords, error, text",
+    [
+        (dict(layout="nchw"), ValueError, "layout is 'nchw'"),
+        (dict(layout=0), TypeError, "layout must be a str"),
+        (dict(channels=0), ValueError, "channels is 0"),
+        (dict(channels=5), ValueError, "channels"),
+        (dict(channels="3"), TypeError, "int"),
+        (dict(max_pixels=0), ValueError, "max_pixels is 0"),
+        (dict(max_pixels=2**64), ValueError, "max_pixels"),
+        (dict(max_scans=-1), ValueError, "max_scans is -1"),
+        (dict(dtype="uint9"), ValueError, "uint9"),
+        (dict(dtype="int32"), ValueError, "int32|i32"),
+        (dict(colour=True), TypeError, "colour"),
+    ],
+)
+def test_load_arguments(keywords, error, text):
+    with pytest.raises(error, match=text):
+        dlpark.load_image(made_by_pillow(picture(), "png"), **keywords)
+
+
+@pytest.mark.parametrize("source", [None, 3, [1, 2], io.BytesIO()])
+def test_source_of_another_kind(source):
+    with pytest.raises(TypeError, match=f"not {type(source).__name__}"):
+        dlpark.load_image(source)
+
+
+@pytest.mark.parametrize(
+    "keywords, error, text",
+    [
+        (dict(quality=0), ValueError, "quality is 0"),
+        (dict(quality=101), ValueError, "101"),
+        (dict(quality=1.5), TypeError, "float"),
+        (dict(compression=10), ValueError, "10"),
+        (dict(subsampling="4:1:1"), ValueError, "4:1:1"),
+        (dict(subsampling=411), ValueError, "411"),
+        (dict(layout="hw"), ValueError, "layout is 'hw'"),
+    ],
+)
+@pytest.mark.parametrize("format", ["jpeg", "webp", "png"])
+def test_save_arguments(keywords, error, text, format):
+    with pytest.raises(error, match=text):
+        dlpark.encode_image(picture(), format, **keywords)
+
+
+def test_encode_needs_a_format():
+    with pytest.raises(TypeError):
+        dlpark.encode_image(picture(), None)
+    with pytest.raises(ValueError, match="'gif'"):
+        dlpark.encode_image(picture(), "gif")

@@ -1,0 +1,119 @@
+"""PyTorch, both ways."""
+
+import subprocess
+import sys
+
+import hostile
+import numpy as np
+import pytest
+
+import dlpark
+
+pytestmark = [pytest.mark.partner("torch"), pytest.mark.filterwarnings("default")]
+
+DTYPES = "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 complex64 complex128"
+
+
+@pytest.fixture(scope="module")
+def torch():
+    import torch
+
+    return torch
+
+
+@pytest.mark.parametrize("name", DTYPES.split())
+def test_dtypes_both_ways(torch, name):
+    theirs = torch.ones(2, 3, dtype=getattr(torch, name))
+    tensor = dlpark.from_dlpack(theirs)
+    assert repr(tensor) == f"Tensor({name}[2, 3], cpu, strides=[3, 1])"
+    back = torch.from_dlpack(tensor)
+    assert (back.dtype, back.shape) == (theirs.dtype, theirs.shape)
+    assert back.data_ptr() == theirs.data_ptr()
+    assert torch.equal(back, theirs)
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"])
+def test_narrow_floats_both_ways(torch, name):
+    theirs = torch.ones(4, dtype=torch.float32).to(getattr(torch, name))
+    tensor = dlpark.from_dlpack(theirs)
+    assert tensor.dtype == name
+    assert torch.from_dlpack(tensor).dtype == theirs.dtype
+
+
+@pytest.mark.parametrize("view", ["t[::2]", "t[:, 1:]", "t.T", "t[:0]", "t[1, 1]", "t.expand(2, 3, 4)", "t[None]"])
+def test_views(torch, view):
+    theirs = eval(view, {"t": torch.arange(12).reshape(3, 4)})
+    tensor = dlpark.from_dlpack(theirs)
+    assert tensor.shape == tuple(theirs.shape)
+    back = torch.from_dlpack(tensor)
+    assert torch.equal(back, theirs)
+    assert back.data_ptr() == theirs.data_ptr()
+    assert (np.asarray(tensor) == theirs.numpy()).all()
+
+
+def test_writes_are_seen_on_both_sides(torch):
+    theirs = torch.zeros(3)
+    np.from_dlpack(dlpark.from_dlpack(theirs))[1] = 5
+    assert theirs.tolist() == [0, 5, 0]
+    torch.from_dlpack(dlpark.from_dlpack(theirs))[2] = 7
+    assert theirs.tolist() == [0, 5, 7]
+
+
+def test_copies(torch):
+    theirs = torch.arange(3)
+    tensor = dlpark.from_dlpack(theirs, copy=True)
+    assert tensor.is_copied
+    back = torch.from_dlpack(tensor, copy=True)
+    back[:] = -1
+    assert (theirs.tolist(), np.asarray(tensor).tolist()) == ([0, 1, 2], [0, 1, 2])
+    assert torch.from_dlpack(tensor, device="cpu", copy=False).data_ptr() == torch.from_dlpack(tensor).data_ptr()
+
+
+def test_what_torch_refuses_comes_through(torch):
+    for theirs in (torch.zeros(1, requires_grad=True), torch.zeros(1, dtype=torch.complex64).conj()):
+        with pytest.raises(BufferError):
+            dlpark.from_dlpack(theirs)
+
+
+def test_legacy_and_versioned_by_hand(torch):
+    tensor = dlpark.from_dlpack(np.arange(3))
+    for version in (None, (1, 0)):
+        capsule = tensor.__dlpack__(max_version=version)
+        assert torch.utils.dlpack.from_dlpack(capsule).tolist() == [0, 1, 2]
+        assert hostile.capsule_name(capsule) in (hostile.USED_LEGACY, hostile.USED_VERSIONED)
+    assert dlpark.from_dlpack(torch.utils.dlpack.to_dlpack(torch.arange(3))).shape == (3,)
+
+
+def test_deleter_runs_once_in_torchs_hands(torch):
+    foreign = hostile.Foreign()
+    theirs = torch.from_dlpack(dlpark.from_dlpack(foreign.capsule()))
+    part = theirs[1:]
+    del theirs
+    assert foreign.calls == []
+    del part
+    assert len(foreign.calls) == 1
+
+
+def test_meta_tensor_is_refused(torch):
+    with pytest.raises((BufferError, ValueError)):
+        dlpark.from_dlpack(torch.zeros(1, device="meta"))
+
+
+def test_image_to_torch(torch, codecs):
+    pixels = torch.arange(24, dtype=torch.uint8).reshape(2, 4, 3)
+    loaded = dlpark.load_image(dlpark.encode_image(pixels, "png"), layout="chw", dtype=torch.float32)
+    assert torch.equal((torch.from_dlpack(loaded) * 255).round().to(torch.uint8), pixels.permute(2, 0, 1))
+    out = torch.zeros(2, 4, 3, dtype=torch.uint8)
+    assert dlpark.load_image(dlpark.encode_image(pixels.permute(2, 0, 1), "png", layout="chw"), out=out) is out
+    assert torch.equal(out, pixels)
+
+
+def test_alive_at_exit(torch):
+    """torch ends some of its tensors when the interpreter is gone."""
+    script = """
+import dlpark, numpy, torch
+kept = torch.from_dlpack(dlpark.from_dlpack(numpy.zeros(3)))
+torch.kept = [kept, dlpark.from_dlpack(kept)]
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
