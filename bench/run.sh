@@ -1,0 +1,92 @@
+#!/bin/sh
+# Usage: bench/run.sh [--quick]
+# Builds what is measured and its peers, runs everything, prints a table each. `make bench` starts it in the environment
+# of tools/setup. The rows also go to build/bench/results/*.json. --quick checks every result and measures nothing.
+#
+# Peers that are not there are left out aloud: the Rust crate needs cargo, instruction counts need valgrind, the exchange
+# needs NumPy.
+set -eu
+cd "$(dirname "$0")/.."
+build=build/bench
+results=$build/results
+quick=
+[ "${1:-}" != --quick ] || quick=--quick
+
+say()
+{
+    echo "bench: $*" >&2
+}
+
+python=OFF
+if python3 -c 'import numpy' 2>/dev/null; then
+    python=ON
+else
+    say "without the exchange with NumPy: it is not installed"
+fi
+# Pictures: bench_image and image_peers.py.
+image=OFF
+if pkg-config --exists libjpeg libpng libwebp 2>/dev/null; then
+    image=ON
+else
+    say "without pictures: pkg-config does not find libjpeg, libpng and libwebp"
+fi
+
+mkdir -p $results
+# build SETTING...: configures and compiles; the log says why not.
+build()
+{
+    cmake -S . -B $build -DCMAKE_BUILD_TYPE=Release -DDLPARK_BENCH=ON -DDLPARK_PYTHON=$python -DDLPARK_IMAGE=$image \
+        "$@" >$build/build.log 2>&1 &&
+        cmake --build $build --parallel 2 >>$build/build.log 2>&1
+}
+
+if ! build; then
+    say "the build failed; trying without the Rust crate, which may need the network"
+    build -DDLPARK_BENCH_RUST=OFF || {
+        tail -n 40 $build/build.log >&2
+        say "the build failed"
+        exit 1
+    }
+fi
+grep -- '-- benchmarks without' $build/build.log >&2 || true
+
+# count PROGRAM: its instruction counts by label, from one run under callgrind, to $results/NAME.counts.
+count()
+{
+    name=$(basename "$1")
+    rm -f $build/callgrind.$name*
+    valgrind --tool=callgrind --callgrind-out-file=$build/callgrind.$name "$1" --count >/dev/null 2>$build/callgrind.log || {
+        say "no instruction counts for $name: valgrind failed, see $build/callgrind.log"
+        return 0
+    }
+    for dump in $build/callgrind.$name.*; do
+        [ -f "$dump" ] || continue
+        sed -n 's/^desc: Trigger: Client Request: //p; s/^summary: //p' "$dump" | paste - -
+    done >$results/$name.counts
+    rm -f $build/callgrind.$name*
+}
+
+status=0
+for program in $build/bench/bench_*; do
+    [ -x "$program" ] && [ -f "$program" ] || continue
+    name=$(basename "$program")
+    : >$results/$name.counts
+    if [ -n "$quick" ]; then
+        "$program" --quick || status=1
+        continue
+    fi
+    if command -v valgrind >/dev/null 2>&1; then
+        count "$program"
+    else
+        say "no instruction counts: valgrind was not found"
+    fi
+    "$program" --instructions $results/$name.counts --json $results/$name.json || status=1
+done
+if [ $python = ON ]; then
+    for script in bench/*.py; do
+        name=$(basename "$script" .py)
+        [ "$name" != image_peers ] || [ $image = ON ] || continue
+        PYTHONPATH=$build/python python3 "$script" $quick --json $results/$name.json || status=1
+    done
+fi
+exit $status
