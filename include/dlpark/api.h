@@ -38,13 +38,18 @@
 #endif
 #endif
 
-/* A constant of a struct type: a compound literal in C, a braced temporary in C++. */
+/* A constant of a struct type: a compound literal in C, a braced temporary in C++. A cast that each language likes.
+ * The headers open and close extern "C" themselves: do not include them inside one, C++ parts of them are templates. */
 #if defined(__cplusplus)
-#define DLPARK_LITERAL(type) type
-#define DLPARK_BEGIN_C       extern "C" {
-#define DLPARK_END_C         }
+#define DLPARK_CAST(type, value) (static_cast<type>(value))
+#define DLPARK_ADDRESS(pointer)  (reinterpret_cast<uintptr_t>(pointer))
+#define DLPARK_LITERAL(type)     type
+#define DLPARK_BEGIN_C           extern "C" {
+#define DLPARK_END_C             }
 #else
-#define DLPARK_LITERAL(type) (type)
+#define DLPARK_CAST(type, value) ((type)(value))
+#define DLPARK_ADDRESS(pointer)  ((uintptr_t)(pointer))
+#define DLPARK_LITERAL(type)     (type)
 #define DLPARK_BEGIN_C
 #define DLPARK_END_C
 #endif

@@ -25,6 +25,9 @@ DLPARK_BEGIN_C
 /** Whether type and id are both equal. */
 DLPARK_INLINE bool dlpark_device_equal(DLDevice a, DLDevice b);
 
+/** Whether it is the plain CPU, or {0, 0}, which a description takes for it. */
+DLPARK_INLINE bool dlpark_device_is_usual(DLDevice device);
+
 /**
  * Whether the host may read the memory through its pointer: CPU, page-locked CUDA and ROCm memory, CUDA managed memory.
  * For managed memory the caller must first have waited for the device's work.
@@ -68,10 +71,15 @@ DLPARK_INLINE bool dlpark_device_equal(DLDevice a, DLDevice b)
     return a.device_type == b.device_type && a.device_id == b.device_id;
 }
 
+DLPARK_INLINE bool dlpark_device_is_usual(DLDevice device)
+{
+    return DLPARK_CAST(uint32_t, device.device_type) <= 1 && device.device_id == 0;
+}
+
 /* One bit for each device type: a test of membership is a shift. */
-#define DLPARK_DEVICE_BIT(type) (UINT32_C(1) << (unsigned)(type))
+#define DLPARK_DEVICE_BIT(type) (UINT32_C(1) << DLPARK_CAST(unsigned, (type)))
 #define DLPARK_DEVICE_HAS(set, device)                                                                                 \
-    ((uint32_t)(device).device_type < 32u && ((set) >> (uint32_t)(device).device_type & 1u))
+    (DLPARK_CAST(uint32_t, (device).device_type) < 32u && ((set) >> DLPARK_CAST(uint32_t, (device).device_type) & 1u))
 
 DLPARK_INLINE bool dlpark_device_is_host_accessible(DLDevice device)
 {

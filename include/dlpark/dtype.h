@@ -18,7 +18,7 @@
 #include "status.h"
 
 /** A dtype constant from its three parts. */
-#define DLPARK_DTYPE(code, bits, lanes) (DLPARK_LITERAL(DLDataType){(uint8_t)(code), (bits), (lanes)})
+#define DLPARK_DTYPE(code, bits, lanes) (DLPARK_LITERAL(DLDataType){DLPARK_CAST(uint8_t, (code)), (bits), (lanes)})
 
 #define DLPARK_BOOL           DLPARK_DTYPE(kDLBool, 8, 1)
 #define DLPARK_I8             DLPARK_DTYPE(kDLInt, 8, 1)
@@ -65,7 +65,7 @@ DLPARK_INLINE uint32_t dlpark_dtype_nbits(DLDataType dtype);
 /** Whether elements are narrower than a byte boundary, so that neighbours share bytes unless padded. */
 DLPARK_INLINE bool dlpark_dtype_is_packed(DLDataType dtype);
 
-/** Whether it is one of the everyday dtypes: one lane of whole bytes, with a code below the narrow floats'. */
+/** Whether it is one of the everyday dtypes: one lane of bool, i8 to i64, u8 to u64, f16, f32, f64, bf16, c64 or c128. */
 DLPARK_INLINE bool dlpark_dtype_is_usual(DLDataType dtype);
 
 /**
@@ -109,7 +109,7 @@ DLPARK_INLINE bool dlpark_dtype_equal(DLDataType a, DLDataType b)
 
 DLPARK_INLINE uint32_t dlpark_dtype_nbits(DLDataType dtype)
 {
-    return (uint32_t)dtype.bits * dtype.lanes;
+    return DLPARK_CAST(uint32_t, dtype.bits) * dtype.lanes;
 }
 
 DLPARK_INLINE bool dlpark_dtype_is_usual(DLDataType dtype)
@@ -137,13 +137,34 @@ namespace dlpark
 {
 template <typename T> struct is_complex : std::false_type {
 };
-template <typename T> struct is_complex<std::complex<T>> : std::true_type {
+template <> struct is_complex<std::complex<float>> : std::true_type {
+};
+template <> struct is_complex<std::complex<double>> : std::true_type {
 };
 
-template <typename T> constexpr DLDataType dtype_of()
+template <typename T> struct is_text : std::false_type {
+};
+template <> struct is_text<char> : std::true_type {
+};
+template <> struct is_text<wchar_t> : std::true_type {
+};
+template <> struct is_text<char16_t> : std::true_type {
+};
+template <> struct is_text<char32_t> : std::true_type {
+};
+
+/* The whole numbers that stand for extents and elements: what is neither text nor a truth value. */
+template <typename T>
+struct is_number
+    : std::integral_constant<bool, std::is_integral<T>::value && !std::is_same<T, bool>::value && !is_text<T>::value> {
+};
+
+template <typename Qualified> constexpr DLDataType dtype_of()
 {
-    static_assert(std::is_arithmetic<T>::value || is_complex<T>::value, "no DLPack dtype stands for this C++ type");
-    static_assert(!std::is_same<T, long double>::value, "long double has no portable DLPack dtype");
+    using T = typename std::remove_cv<Qualified>::type;
+    static_assert(is_number<T>::value || is_complex<T>::value || std::is_same<T, bool>::value ||
+                      std::is_same<T, float>::value || std::is_same<T, double>::value,
+                  "no DLPack dtype stands for this C++ type");
     return DLDataType{static_cast<uint8_t>(std::is_same<T, bool>::value       ? kDLBool
                                            : is_complex<T>::value             ? kDLComplex
                                            : std::is_floating_point<T>::value ? kDLFloat

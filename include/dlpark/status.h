@@ -85,7 +85,8 @@ DLPARK_API const char *dlpark_status_exception(dlpark_status status);
  *
  * @param err     out, optional. Untouched when NULL.
  * @param status  in. Not DLPARK_OK.
- * @param format  in. As printf's; the result is cut to fit. NULL takes the status' own text.
+ * @param format  in. As printf's; the result is cut to fit. NULL takes the status' own text. The arguments may point
+ *                into `err`.
  * @return `status`.
  * Threads: any; independent of the locale but for what `format` itself asks (floating point).
  */

@@ -10,7 +10,7 @@
  *
  * The words: *new* and *alloc* make, *import* takes a foreign tensor, *export* gives ours out, *release* ends. Makers
  * want an empty output and leave it empty on failure; what they take from the caller they take only on success.
- * What an owner holds always has strides and a deleter, no byte offset where addresses can be added, NULL data when
+ * What an owner holds always has strides (above rank 0) and a deleter, no byte offset where addresses can be added, NULL data when
  * there are no elements, and has passed dlpark_check(). So export moves a pointer and cannot fail.
  * One variable belongs to one thread at a time; the tensor may be released on any thread.
  */
@@ -69,7 +69,7 @@ typedef struct dlpark_tensor_desc {
     uint64_t flags;                  /**< DLPARK_TENSOR_* */
     void *owner;                     /**< what `release` ends; NULL with `extra_nbytes`: the extra bytes */
     void (*release)(void *owner); /**< called once, by whoever ends the tensor, on any thread; NULL: nothing to end */
-    size_t extra_nbytes;          /**< bytes for the caller in the same block: dlpark_tensor_extra() */
+    size_t extra_nbytes;          /**< bytes for the caller in the same block, below 2^32: dlpark_tensor_extra() */
     void *storage;                /**< memory of the caller's for the header, instead of malloc; aligned as malloc's.
                                           It must outlive the receiver; `release` is its last touch */
     size_t storage_nbytes;        /**< at least DLPARK_TENSOR_STORAGE_NBYTES(ndim) + extra_nbytes */
@@ -77,7 +77,7 @@ typedef struct dlpark_tensor_desc {
 
 /** Bytes of `storage` that suffice for a header of this rank, without extra bytes. A constant expression. */
 #define DLPARK_TENSOR_STORAGE_NBYTES(ndim)                                                                             \
-    (sizeof(DLManagedTensorVersioned) + 48 + 2 * sizeof(int64_t) * (size_t)(ndim))
+    (sizeof(DLManagedTensorVersioned) + 48 + 2 * sizeof(int64_t) * DLPARK_CAST(size_t, (ndim)))
 
 /**
  * Wraps memory of the caller's as a tensor, with one allocation for header, shape, strides and extra bytes, or none
@@ -219,9 +219,9 @@ DLPARK_INLINE bool dlpark_tensor_desc_is_usual(const dlpark_tensor_desc *desc);
 DLPARK_INLINE bool dlpark_tensor_desc_is_usual(const dlpark_tensor_desc *desc)
 {
     return desc->data_const == NULL && desc->byte_offset == 0 && desc->flags == 0 && desc->extra_nbytes == 0 &&
-           desc->shape_borrowed == NULL && desc->strides_borrowed == NULL && (uint32_t)desc->device.device_type <= 1 &&
-           desc->device.device_id == 0 && desc->shape.width == -8 &&
-           (desc->strides.values == NULL || desc->strides.width == -8) && dlpark_dtype_is_usual(desc->dtype);
+           desc->shape_borrowed == NULL && desc->strides_borrowed == NULL && dlpark_device_is_usual(desc->device) &&
+           desc->shape.width == -8 && (desc->strides.values == NULL || desc->strides.width == -8) &&
+           dlpark_dtype_is_usual(desc->dtype);
 }
 
 /* Whether the storage of a description is aligned, and holds a header of its rank. */
@@ -229,7 +229,7 @@ DLPARK_INLINE bool dlpark_tensor_storage_suffices(const dlpark_tensor_desc *desc
 
 DLPARK_INLINE bool dlpark_tensor_storage_suffices(const dlpark_tensor_desc *desc)
 {
-    return (uintptr_t)desc->storage % 16 == 0 &&
+    return DLPARK_ADDRESS(desc->storage) % 16 == 0 &&
            (desc->storage_nbytes >= DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM) ||
             desc->storage_nbytes >= DLPARK_TENSOR_STORAGE_NBYTES(desc->ndim));
 }
@@ -242,9 +242,10 @@ DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpar
         return dlpark_tensor_new_sized(tensor, desc, sizeof *desc, view, err);
 
     dlpark_tensor_made made = {NULL, DLPARK_OK};
-    uint32_t dtype = (uint32_t)desc->dtype.code | (uint32_t)desc->dtype.bits << 8 | (uint32_t)desc->dtype.lanes << 16;
-    const int64_t *shape = (const int64_t *)desc->shape.values;
-    const int64_t *strides = (const int64_t *)desc->strides.values;
+    uint32_t dtype = DLPARK_CAST(uint32_t, desc->dtype.code) | DLPARK_CAST(uint32_t, desc->dtype.bits) << 8 |
+                     DLPARK_CAST(uint32_t, desc->dtype.lanes) << 16;
+    const int64_t *shape = DLPARK_CAST(const int64_t *, desc->shape.values);
+    const int64_t *strides = DLPARK_CAST(const int64_t *, desc->strides.values);
     if (desc->storage == NULL)
         made.managed = dlpark_tensor_new_heap(desc->data, dtype, desc->ndim, shape, strides, desc->release);
     else if (dlpark_tensor_storage_suffices(desc))
@@ -303,7 +304,7 @@ namespace dlpark
 {
 template <typename T> constexpr dlpark_dims dims(const T *values)
 {
-    static_assert(std::is_integral<T>::value && !std::is_same<T, bool>::value, "extents and strides are integers");
+    static_assert(is_number<T>::value, "extents and strides are integers");
     return dlpark_dims{
         values, std::is_signed<T>::value ? -static_cast<int32_t>(sizeof(T)) : static_cast<int32_t>(sizeof(T)), 0};
 }

@@ -109,8 +109,8 @@ DLPARK_INLINE int64_t dlpark_view_numel(const dlpark_view *view)
     uint64_t numel =
         1; /* unsigned: with an extent of 0 the product of the others may wrap, and is then multiplied by 0 */
     for (int32_t i = 0; i < view->ndim; i++)
-        numel *= (uint64_t)view->shape[i];
-    return (int64_t)numel;
+        numel *= DLPARK_CAST(uint64_t, view->shape[i]);
+    return DLPARK_CAST(int64_t, numel);
 }
 
 DLPARK_END_C

@@ -40,11 +40,13 @@ dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const 
                                 (long long)extent->lowest, (long long)extent->highest);
 
     /* A handle is no address: there the reach must fit between byte_offset and its limits. */
-    uint64_t base = dlpark_device_is_addressable(tensor->device) ? (uint64_t)(uintptr_t)tensor->data : 0;
-    uint64_t limit = base != 0 ? UINTPTR_MAX : UINT64_MAX;
-    uint64_t first, end;
-    if (DLPARK_UNLIKELY(__builtin_add_overflow(base, tensor->byte_offset, &first) || first < (uint64_t)below ||
-                        __builtin_add_overflow(first, (uint64_t)above, &end) || end > limit))
+    bool addressable = dlpark_device_is_addressable(tensor->device);
+    uint64_t base = addressable ? (uint64_t)(uintptr_t)tensor->data : 0;
+    uint64_t limit = addressable ? UINTPTR_MAX : INT64_MAX;
+    uint64_t first, last;
+    if (DLPARK_UNLIKELY(tensor->byte_offset > INT64_MAX || __builtin_add_overflow(base, tensor->byte_offset, &first) ||
+                        first < (uint64_t)below || __builtin_add_overflow(first, (uint64_t)above - 1, &last) ||
+                        last > limit))
         return check_explain_address(tensor, below, above, err);
     return DLPARK_OK;
 }

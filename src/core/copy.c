@@ -201,6 +201,24 @@ static void copy_execute(const copy_plan *plan, unsigned char *to, const unsigne
     }
 }
 
+/* All bytes, but of the last one only the bits that are elements: the others may be a neighbour's. */
+static void copy_compact(const dlpark_view *to, const dlpark_view *from)
+{
+    size_t nbytes = (size_t)dlpark_view_nbytes(to);
+    unsigned spare = 0;
+
+    if (dlpark_dtype_is_packed(to->dtype) && (to->flags & DLPARK_VIEW_PADDED) == 0)
+        spare = (unsigned)(nbytes * 8 - (uint64_t)dlpark_view_numel(to) * dlpark_dtype_nbits(to->dtype));
+    if (spare == 0) {
+        memcpy(to->data, from->data, nbytes);
+        return;
+    }
+    unsigned char *last = (unsigned char *)to->data + nbytes - 1;
+    unsigned mask = 0xFFu >> spare;
+    memcpy(to->data, from->data, nbytes - 1);
+    *last = (unsigned char)((*last & ~mask) | (((const unsigned char *)from->data)[nbytes - 1] & mask));
+}
+
 dlpark_status dlpark_copy(const dlpark_view *to, const dlpark_view *from, dlpark_error *err)
 {
     copy_plan plan;
@@ -214,7 +232,7 @@ dlpark_status dlpark_copy(const dlpark_view *to, const dlpark_view *from, dlpark
     DLPARK_TRY(copy_check_overlap(to, from, err));
 
     if (dlpark_view_is_compact(to) && dlpark_view_is_compact(from)) {
-        memcpy(to->data, from->data, (size_t)dlpark_view_nbytes(to));
+        copy_compact(to, from);
         return DLPARK_OK;
     }
     copy_make_plan(&plan, to, from);

@@ -19,6 +19,12 @@ static inline void *dlpark__unconst(const void *pointer)
     return (void *)(uintptr_t)pointer;
 }
 
+/* An address of a foreign tensor; in integers, as nobody promised that it points into one object. */
+static inline void *dlpark__address(void *data, uint64_t byte_offset)
+{
+    return (void *)((uintptr_t)data + (uintptr_t)byte_offset);
+}
+
 /* ---- dtype.c, device.c ---- */
 
 /* The bare answers of dlpark_dtype_check() and dlpark_device_check(). */

@@ -24,7 +24,8 @@ static DLPARK_COLD dlpark_status layout_explain(int32_t ndim, const int64_t *sha
                                     (long long)shape[i], dlpark__layout_list(ndim, shape).text);
     for (int32_t i = 0; i < ndim && strides != NULL; i++) {
         if (shape[i] > 1 && (__builtin_mul_overflow(shape[i] - 1, strides[i], &reach) ||
-                             __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)))
+                             __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high) ||
+                             low == INT64_MIN || high == INT64_MAX))
             return dlpark_error_set(err, DLPARK_E_OVERFLOW,
                                     "the reach in elements leaves 63 bits at shape[%d] = %lld with strides[%d] = %lld",
                                     (int)i, (long long)shape[i], (int)i, (long long)strides[i]);

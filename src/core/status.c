@@ -66,19 +66,20 @@ dlpark_status dlpark_error_set(dlpark_error *err, dlpark_status status, const ch
     if (err == NULL)
         return status;
 
-    err->status = status;
-    if (format == NULL) {
-        snprintf(err->message, sizeof err->message, "%s", dlpark_status_text(status));
-        return status;
+    /* Formatted apart first: an adapter may well put its words around the message that is there. */
+    char message[DLPARK_ERROR_MESSAGE_NBYTES];
+    int wanted = -1;
+    if (format != NULL) {
+        va_list arguments;
+        va_start(arguments, format);
+        wanted = vsnprintf(message, sizeof message, format, arguments);
+        va_end(arguments);
     }
-
-    va_list arguments;
-    va_start(arguments, format);
-    int wanted = vsnprintf(err->message, sizeof err->message, format, arguments);
-    va_end(arguments);
     if (wanted < 0)
-        snprintf(err->message, sizeof err->message, "%s", dlpark_status_text(status));
-    else if ((size_t)wanted >= sizeof err->message)
-        status_cut_at_character(err->message);
+        snprintf(message, sizeof message, "%s", dlpark_status_text(status));
+    else if ((size_t)wanted >= sizeof message)
+        status_cut_at_character(message);
+    err->status = status;
+    memcpy(err->message, message, strlen(message) + 1);
     return status;
 }

@@ -78,7 +78,7 @@ static void tensor_normalise(DLTensor *tensor, int64_t numel)
         tensor->data = NULL;
         tensor->byte_offset = 0;
     } else if (dlpark_device_is_addressable(tensor->device)) {
-        tensor->data = (unsigned char *)tensor->data + (size_t)tensor->byte_offset;
+        tensor->data = dlpark__address(tensor->data, tensor->byte_offset);
         tensor->byte_offset = 0;
     }
 }

@@ -12,14 +12,18 @@ static dlpark_status alloc_check(const dlpark_tensor_desc *desc, dlpark_error *e
     const char *field = desc->data != NULL || desc->data_const != NULL                   ? "data"
                         : desc->byte_offset != 0                                         ? "byte_offset"
                         : desc->strides.values != NULL || desc->strides_borrowed != NULL ? "strides"
-                        : desc->owner != NULL || desc->release != NULL                   ? "owner"
-                        : desc->storage != NULL                                          ? "storage"
+                        : desc->owner != NULL                                            ? "owner"
+                        : desc->release != NULL                                          ? "release"
+                        : desc->storage != NULL || desc->storage_nbytes != 0             ? "storage"
                                                                                          : NULL;
     if (field != NULL)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s is given, and alloc makes its own", field);
-    if ((desc->flags & DLPARK_TENSOR_READ_ONLY) != 0)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "READ_ONLY memory without contents is of no use");
-    if (desc->device.device_type != 0 && desc->device.device_type != kDLCPU)
+    if ((desc->flags & ~DLPARK_TENSOR_PADDED) != 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+                                "flags 0x%llx: alloc takes PADDED only, memory without contents "
+                                "is not READ_ONLY, and COPIED it is by itself",
+                                (unsigned long long)desc->flags);
+    if (!dlpark_device_is_usual(desc->device))
         return dlpark_error_set(err, DLPARK_E_DEVICE, "alloc makes host memory, not %s",
                                 dlpark_device_name(desc->device).text);
     return DLPARK_OK;

@@ -107,7 +107,7 @@ dlpark_status dlpark__desc_read_head(const dlpark_tensor_desc *desc, DLTensor *o
     const void *shape = desc->shape_borrowed != NULL ? (const void *)desc->shape_borrowed : desc->shape.values;
 
     out->data = dlpark__unconst(data);
-    out->device = (int)desc->device.device_type == 0 ? DLPARK_DEVICE(kDLCPU, desc->device.device_id) : desc->device;
+    out->device = dlpark_device_is_usual(desc->device) ? DLPARK_DEVICE_CPU : desc->device;
     out->ndim = desc->ndim;
     out->dtype = desc->dtype;
     out->shape = dlpark__unconst(shape);

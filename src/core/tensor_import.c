@@ -29,7 +29,7 @@ static bool import_is_conformant(const DLManagedTensorVersioned *theirs, const d
     if (theirs->deleter == NULL || (tensor->strides == NULL && tensor->ndim > 0))
         return false;
     if (extent->numel == 0)
-        return tensor->data == NULL;
+        return tensor->data == NULL && tensor->byte_offset == 0;
     return tensor->byte_offset == 0 || !dlpark_device_is_addressable(tensor->device);
 }
 
@@ -55,7 +55,7 @@ static dlpark_status import_wrap(const DLTensor *tensor, uint64_t flags, const d
         made->data = NULL;
         made->byte_offset = 0;
     } else if (dlpark_device_is_addressable(tensor->device)) {
-        made->data = (unsigned char *)tensor->data + (size_t)tensor->byte_offset;
+        made->data = dlpark__address(tensor->data, tensor->byte_offset);
         made->byte_offset = 0;
     }
     *out = block;

@@ -20,7 +20,7 @@ void dlpark__view_fill(dlpark_view *view, const DLTensor *tensor, uint32_t flags
     if (numel == 0)
         view->byte_offset = 0;
     else if (addressable) {
-        view->data = (unsigned char *)tensor->data + (size_t)tensor->byte_offset;
+        view->data = dlpark__address(tensor->data, tensor->byte_offset);
         view->byte_offset = 0;
     }
     view->device = tensor->device;

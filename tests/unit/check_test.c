@@ -211,10 +211,12 @@ static void reach_must_fit_63_bits_and_the_address_space(void **state)
     tensor = good();
     tensor.byte_offset = UINT64_MAX - 4;
     assert_fails(DLPARK_E_OVERFLOW, "18446744073709551611", dlpark_check(&tensor, 0, NULL, e));
+    tensor.byte_offset = UINT64_C(1) << 63;
+    assert_fails(DLPARK_E_OVERFLOW, "9223372036854775808", dlpark_check(&tensor, 0, NULL, e));
     tensor.byte_offset = 0;
     tensor.data = (void *)(uintptr_t)(UINTPTR_MAX - 22);
     assert_fails(DLPARK_E_OVERFLOW, "24 above", dlpark_check(&tensor, 0, NULL, e));
-    tensor.data = (void *)(uintptr_t)(UINTPTR_MAX - 24);
+    tensor.data = (void *)(uintptr_t)(UINTPTR_MAX - 23);
     assert_ok(dlpark_check(&tensor, 0, NULL, e));
     int64_t backward[] = {-3, -1};
     tensor.strides = backward;
@@ -237,8 +239,10 @@ static void handle_reach_counts_from_its_offset(void **state)
     tensor.byte_offset = 20;
     assert_ok(dlpark_check(&tensor, 0, NULL, e));
     tensor.strides = strides_3x1;
-    tensor.byte_offset = UINT64_MAX - 23;
-    assert_fails(DLPARK_E_OVERFLOW, "18446744073709551592", dlpark_check(&tensor, 0, NULL, e));
+    tensor.byte_offset = INT64_MAX - 22;
+    assert_fails(DLPARK_E_OVERFLOW, "9223372036854775785", dlpark_check(&tensor, 0, NULL, e));
+    tensor.byte_offset = INT64_MAX - 23;
+    assert_ok(dlpark_check(&tensor, 0, NULL, e));
 }
 
 static void element_count_must_fit_even_when_it_is_broadcast(void **state)

@@ -131,10 +131,11 @@ static void compact_packed_types_are_copied_whole(void **state)
     dlpark_view to = view_of(target, DLPARK_F6_E2M3FN, 1, (int64_t[]){5}, NULL);
     dlpark_view from = view_of(source, DLPARK_F6_E2M3FN, 1, (int64_t[]){5}, NULL);
 
-    memset(target, 0, sizeof target);
-    assert_ok(dlpark_copy(&to, &from, e));
-    assert_memory_equal(target + 4096, source + 4096, 4);
-    assert_int_equal(target[4100], 0);
+    memset(target, 0xA5, sizeof target);
+    assert_ok(dlpark_copy(&to, &from, e)); /* 30 bits: the last two of the fourth byte are a neighbour's */
+    assert_memory_equal(target + 4096, source + 4096, 3);
+    assert_int_equal(target[4099], (source[4099] & 0x3F) | (0xA5 & 0xC0));
+    assert_int_equal(target[4100], 0xA5);
     from.strides[0] = -1;
     assert_fails(DLPARK_E_DTYPE, "packed f6_e2m3fn", dlpark_copy(&to, &from, e));
     from.strides[0] = 1;

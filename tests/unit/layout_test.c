@@ -182,8 +182,12 @@ static void messages_have_the_numbers(void **state)
                  dlpark_layout_numel(3, (int64_t[]){6, INT64_C(1) << 60, 4}, out, e));
     assert_fails(DLPARK_E_OVERFLOW, "strides[0] = 4611686018427387904",
                  dlpark_layout_span(1, (int64_t[]){4}, (int64_t[]){INT64_C(1) << 62}, &low, &high, e));
-    assert_fails(DLPARK_E_OVERFLOW, "strides[1]",
+    assert_fails(DLPARK_E_OVERFLOW, "strides[0] = 9223372036854775807",
                  dlpark_layout_span(2, (int64_t[]){2, 2}, (int64_t[]){INT64_MAX, 1}, &low, &high, e));
+    assert_fails(DLPARK_E_OVERFLOW, "strides[0] = -9223372036854775808",
+                 dlpark_layout_span(1, (int64_t[]){2}, (int64_t[]){INT64_MIN}, &low, &high, e));
+    assert_fails(DLPARK_E_OVERFLOW, "strides[0] = 9223372036854775807",
+                 dlpark_layout_span(1, (int64_t[]){2}, (int64_t[]){INT64_MAX}, &low, &high, e));
     assert_ok(dlpark_layout_numel(1, (int64_t[]){INT64_MAX}, out, e));
     assert_fails(DLPARK_E_OVERFLOW, "[9223372036854775807, 2]",
                  dlpark_layout_numel(2, (int64_t[]){INT64_MAX, 2}, out, e));

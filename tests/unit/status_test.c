@@ -48,6 +48,16 @@ static void message_is_formatted(void **state)
     assert_string_equal(err.message, "shape[2] is -1");
 }
 
+static void message_may_be_wrapped_in_words(void **state)
+{
+    (void)state;
+    dlpark_error err = test_fresh_error();
+
+    (void)dlpark_error_set(&err, DLPARK_E_SHAPE, "shape[%d] is -1", 2);
+    assert_int_equal(dlpark_error_set(&err, err.status, "argument 'a': %s", err.message), DLPARK_E_SHAPE);
+    assert_string_equal(err.message, "argument 'a': shape[2] is -1");
+}
+
 static void error_is_optional(void **state)
 {
     (void)state;
@@ -137,15 +147,11 @@ static void try_returns_the_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_status_has_a_row),
-        cmocka_unit_test(statuses_are_distinct_and_small),
-        cmocka_unit_test(unknown_status_is_named_so),
-        cmocka_unit_test(message_is_formatted),
-        cmocka_unit_test(error_is_optional),
-        cmocka_unit_test(default_text_without_a_format),
-        cmocka_unit_test(long_message_is_cut_between_characters),
-        cmocka_unit_test(whole_last_character_is_kept),
-        cmocka_unit_test(only_continuation_bytes_do_not_run_off),
+        cmocka_unit_test(every_status_has_a_row),          cmocka_unit_test(statuses_are_distinct_and_small),
+        cmocka_unit_test(unknown_status_is_named_so),      cmocka_unit_test(message_is_formatted),
+        cmocka_unit_test(message_may_be_wrapped_in_words), cmocka_unit_test(error_is_optional),
+        cmocka_unit_test(default_text_without_a_format),   cmocka_unit_test(long_message_is_cut_between_characters),
+        cmocka_unit_test(whole_last_character_is_kept),    cmocka_unit_test(only_continuation_bytes_do_not_run_off),
         cmocka_unit_test(try_returns_the_failure),
     };
 

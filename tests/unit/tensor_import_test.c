@@ -102,6 +102,8 @@ static void anything_else_is_wrapped(void **state)
     assert_null(view.data);
     foreign.dl_tensor.data = NULL;
     check_import(false, &view);
+    foreign.dl_tensor.byte_offset = 638;
+    check_import(true, &view);
     reset(state);
     foreign.dl_tensor.device.device_type = kDLOpenCL;
     foreign.dl_tensor.byte_offset = 12;

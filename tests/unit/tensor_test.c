@@ -269,6 +269,8 @@ static void contradictions_are_refused(void **state)
     desc = good();
     desc.device = DLPARK_DEVICE((DLDeviceType)6, 0);
     assert_fails(DLPARK_E_DEVICE, "type 6", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    desc.device = DLPARK_DEVICE((DLDeviceType)0, 1); /* only {0, 0} is short for the CPU */
+    assert_fails(DLPARK_E_DEVICE, "type 0 (id 1)", dlpark_tensor_new(&tensor, &desc, NULL, e));
     desc = good();
     desc.extra_nbytes = (size_t)1 << 33;
     assert_fails(DLPARK_E_ARGUMENT, "extra_nbytes is 8589934592", dlpark_tensor_new(&tensor, &desc, NULL, e));
@@ -316,7 +318,7 @@ static void bad_layout_frees_the_block(void **state)
     dlpark_tensor_desc desc = good();
 
     desc.strides = DLPARK_DIMS((int64_t[]){INT64_MAX, INT64_MAX});
-    assert_fails(DLPARK_E_OVERFLOW, "strides[1]", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    assert_fails(DLPARK_E_OVERFLOW, "strides[0]", dlpark_tensor_new(&tensor, &desc, NULL, e));
     assert_null(tensor.managed);
     assert_int_equal(ended, 0);
     assert_int_equal(failing_alloc_live(), live);
