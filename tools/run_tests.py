@@ -8,6 +8,7 @@ when anything failed, when a stage could not run, and when nothing ran. With PAR
 tests/skips.txt, or it is a failure.
 """
 
+import collections
 import concurrent.futures
 import json
 import os
@@ -402,8 +403,11 @@ def run_stage(name, skips):
         results = [Result(name, "failed", str(error))]
     judge(stage, results, skips)
     for result in results:
-        if result.outcome != "passed":
-            print(f"    {result.outcome.upper():8}{result.name}: {' '.join(result.reason.split())[:300]}")
+        if result.outcome == "failed":
+            print(f"    FAILED  {result.name}: {' '.join(result.reason.split())[:300]}")
+    reasons = collections.Counter(result.reason for result in results if result.outcome == "skipped")
+    for reason, count in reasons.items():
+        print(f"    SKIPPED {count}: {reason}")
     passed, failed, skipped = counts(results)
     if failed:
         stage.show([result for result in results if result.outcome == "failed"])
