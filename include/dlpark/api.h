@@ -43,12 +43,14 @@
 #if defined(__cplusplus)
 #define DLPARK_CAST(type, value) (static_cast<type>(value))
 #define DLPARK_ADDRESS(pointer)  (reinterpret_cast<uintptr_t>(pointer))
+#define DLPARK_NULL              nullptr
 #define DLPARK_LITERAL(type)     type
 #define DLPARK_BEGIN_C           extern "C" {
 #define DLPARK_END_C             }
 #else
 #define DLPARK_CAST(type, value) ((type)(value))
 #define DLPARK_ADDRESS(pointer)  ((uintptr_t)(pointer))
+#define DLPARK_NULL              NULL
 #define DLPARK_LITERAL(type)     (type)
 #define DLPARK_BEGIN_C
 #define DLPARK_END_C

@@ -16,7 +16,8 @@
 #include "status.h"
 
 /** A device constant from its two parts. */
-#define DLPARK_DEVICE(type, id) (DLPARK_LITERAL(DLDevice){(type), (id)})
+#define DLPARK_DEVICE(type, id)                                                                                        \
+    (DLPARK_LITERAL(DLDevice){DLPARK_CAST(DLDeviceType, (type)), DLPARK_CAST(int32_t, (id))})
 
 #define DLPARK_DEVICE_CPU DLPARK_DEVICE(kDLCPU, 0)
 
@@ -35,7 +36,7 @@ DLPARK_INLINE bool dlpark_device_is_usual(DLDevice device);
 DLPARK_INLINE bool dlpark_device_is_host_accessible(DLDevice device);
 
 /**
- * Whether `data` is an address, to which bytes can be added. On OpenCL, Vulkan and Metal it is a handle; there the
+ * Whether `data` is an address, to which bytes can be added. On OpenCL, Vulkan, Metal and WebGPU it is a handle; there the
  * position of element 0 stays in `byte_offset`.
  */
 DLPARK_INLINE bool dlpark_device_is_addressable(DLDevice device);

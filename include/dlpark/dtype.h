@@ -18,7 +18,9 @@
 #include "status.h"
 
 /** A dtype constant from its three parts. */
-#define DLPARK_DTYPE(code, bits, lanes) (DLPARK_LITERAL(DLDataType){DLPARK_CAST(uint8_t, (code)), (bits), (lanes)})
+#define DLPARK_DTYPE(code, bits, lanes)                                                                                \
+    (DLPARK_LITERAL(DLDataType){DLPARK_CAST(uint8_t, (code)), DLPARK_CAST(uint8_t, (bits)),                            \
+                                DLPARK_CAST(uint16_t, (lanes))})
 
 #define DLPARK_BOOL           DLPARK_DTYPE(kDLBool, 8, 1)
 #define DLPARK_I8             DLPARK_DTYPE(kDLInt, 8, 1)
@@ -93,7 +95,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_dtype_parse(const char *name, D
  * Whether DLPack 1.3 defines this triple: a known code with a width that the code can have, and at least one lane.
  *
  * Integers have 1, 2, 4, 8, 16, 32, 64 or 128 bits, floats 16, 32, 64 or 128, complex numbers 32, 64, 128 (both
- * parts), opaque handles a multiple of 8; every other code has exactly one width.
+ * parts, one lane), opaque handles a multiple of 8; every other code has exactly one width.
  *
  * @param dtype  in.
  * @param err    out, optional. Names code, bits and lanes.

@@ -69,7 +69,7 @@ typedef struct dlpark_tensor_desc {
     uint64_t flags;                  /**< DLPARK_TENSOR_* */
     void *owner;                     /**< what `release` ends; NULL with `extra_nbytes`: the extra bytes */
     void (*release)(void *owner); /**< called once, by whoever ends the tensor, on any thread; NULL: nothing to end */
-    size_t extra_nbytes;          /**< bytes for the caller in the same block, below 2^32: dlpark_tensor_extra() */
+    size_t extra_nbytes;          /**< bytes for the caller in the same block, below 2^31: dlpark_tensor_extra() */
     void *storage;                /**< memory of the caller's for the header, instead of malloc; aligned as malloc's.
                                           It must outlive the receiver; `release` is its last touch */
     size_t storage_nbytes;        /**< at least DLPARK_TENSOR_STORAGE_NBYTES(ndim) + extra_nbytes */
@@ -218,9 +218,9 @@ DLPARK_INLINE bool dlpark_tensor_desc_is_usual(const dlpark_tensor_desc *desc);
 
 DLPARK_INLINE bool dlpark_tensor_desc_is_usual(const dlpark_tensor_desc *desc)
 {
-    return desc->data_const == NULL && desc->byte_offset == 0 && desc->flags == 0 && desc->extra_nbytes == 0 &&
-           desc->shape_borrowed == NULL && desc->strides_borrowed == NULL && dlpark_device_is_usual(desc->device) &&
-           desc->shape.width == -8 && (desc->strides.values == NULL || desc->strides.width == -8) &&
+    return !desc->data_const && desc->byte_offset == 0 && desc->flags == 0 && desc->extra_nbytes == 0 &&
+           !desc->shape_borrowed && !desc->strides_borrowed && dlpark_device_is_usual(desc->device) &&
+           desc->shape.width == -8 && (!desc->strides.values || desc->strides.width == -8) &&
            dlpark_dtype_is_usual(desc->dtype);
 }
 
@@ -238,20 +238,20 @@ DLPARK_INLINE bool dlpark_tensor_storage_suffices(const dlpark_tensor_desc *desc
 DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
                                               dlpark_error *err)
 {
-    if (tensor == NULL || tensor->managed != NULL || desc == NULL || !dlpark_tensor_desc_is_usual(desc))
+    if (!tensor || tensor->managed || !desc || !dlpark_tensor_desc_is_usual(desc))
         return dlpark_tensor_new_sized(tensor, desc, sizeof *desc, view, err);
 
-    dlpark_tensor_made made = {NULL, DLPARK_OK};
+    dlpark_tensor_made made = {DLPARK_NULL, DLPARK_OK};
     uint32_t dtype = DLPARK_CAST(uint32_t, desc->dtype.code) | DLPARK_CAST(uint32_t, desc->dtype.bits) << 8 |
                      DLPARK_CAST(uint32_t, desc->dtype.lanes) << 16;
     const int64_t *shape = DLPARK_CAST(const int64_t *, desc->shape.values);
     const int64_t *strides = DLPARK_CAST(const int64_t *, desc->strides.values);
-    if (desc->storage == NULL)
+    if (!desc->storage)
         made.managed = dlpark_tensor_new_heap(desc->data, dtype, desc->ndim, shape, strides, desc->release);
     else if (dlpark_tensor_storage_suffices(desc))
         made.managed =
             dlpark_tensor_new_storage(desc->data, dtype, desc->ndim, shape, strides, desc->release, desc->storage);
-    if (made.managed == NULL) {
+    if (!made.managed) {
         made = dlpark_tensor_new_unusual(desc->data, dtype, desc->ndim, shape, strides, desc->owner, desc->release,
                                          desc->storage, desc->storage_nbytes, view, err);
         tensor->managed = made.managed;
@@ -259,7 +259,7 @@ DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpar
     }
     made.managed->manager_ctx = desc->owner;
     tensor->managed = made.managed;
-    if (view != NULL)
+    if (view)
         dlpark_tensor_view(tensor, view);
     return DLPARK_OK;
 }
@@ -272,24 +272,24 @@ DLPARK_INLINE dlpark_status dlpark_tensor_alloc(dlpark_tensor *tensor, const dlp
 
 DLPARK_INLINE void dlpark_managed_release(DLManagedTensorVersioned **managed)
 {
-    DLManagedTensorVersioned *ended = managed != NULL ? *managed : NULL;
-    if (ended == NULL)
+    DLManagedTensorVersioned *ended = managed ? *managed : DLPARK_NULL;
+    if (!ended)
         return;
-    *managed = NULL;
-    if (ended->deleter != NULL)
+    *managed = DLPARK_NULL;
+    if (ended->deleter)
         ended->deleter(ended);
 }
 
 DLPARK_INLINE void dlpark_tensor_release(dlpark_tensor *tensor)
 {
-    if (tensor != NULL)
+    if (tensor)
         dlpark_managed_release(&tensor->managed);
 }
 
 DLPARK_INLINE DLManagedTensorVersioned *dlpark_tensor_export(dlpark_tensor *tensor)
 {
     DLManagedTensorVersioned *managed = tensor->managed;
-    tensor->managed = NULL;
+    tensor->managed = DLPARK_NULL;
     return managed;
 }
 

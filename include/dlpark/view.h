@@ -36,7 +36,7 @@ typedef struct dlpark_view {
     int32_t ndim;
     uint32_t flags;                   /**< DLPARK_VIEW_* */
     uint32_t bit_offset;              /**< of element 0 in its byte, for packed sub-byte types */
-    uint64_t reserved[4];             /**< 0 */
+    uint64_t reserved[4];             /**< 0; before the lists, so that copying a view can stop at the rank */
     int64_t shape[DLPARK_MAX_NDIM];   /**< extents; only the first `ndim` are written, read or copied */
     int64_t strides[DLPARK_MAX_NDIM]; /**< in elements */
 } dlpark_view;

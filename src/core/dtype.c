@@ -44,6 +44,8 @@ bool dlpark__dtype_is_known(DLDataType dtype)
         return false;
 
     const dtype_row *row = &dtype_rows[dtype.code];
+    if (dtype.code == kDLComplex && dtype.lanes != 1)
+        return false; /* two lanes of 32 bits are how some meant complex64 */
     if (row->width != 0)
         return dtype.bits == row->width;
     if (row->widths == 0)
@@ -60,6 +62,11 @@ dlpark_status dlpark_dtype_check(DLDataType dtype, dlpark_error *err)
                                 dtype.code, dtype.bits, dtype.lanes, DLPARK_ABI_MAJOR, DLPARK_ABI_MINOR);
     if (dtype.lanes == 0)
         return dlpark_error_set(err, DLPARK_E_DTYPE, "dtype has 0 lanes (code %u, bits %u)", dtype.code, dtype.bits);
+    if (dtype.code == kDLComplex && dtype.lanes != 1)
+        return dlpark_error_set(err, DLPARK_E_DTYPE,
+                                "complex dtype has %u lanes of %u bits; bits counts both parts, "
+                                "lanes is 1",
+                                dtype.lanes, dtype.bits);
     return dlpark_error_set(err, DLPARK_E_DTYPE, "dtype code %u (%s) cannot have %u bits (lanes %u)", dtype.code,
                             dtype_rows[dtype.code].long_name, dtype.bits, dtype.lanes);
 }

@@ -25,6 +25,18 @@ static inline void *dlpark__address(void *data, uint64_t byte_offset)
     return (void *)((uintptr_t)data + (uintptr_t)byte_offset);
 }
 
+/* What a tensor that is given out promises: no offset where addresses add up, no data without elements. */
+static inline void dlpark__tensor_normalise(DLTensor *tensor, int64_t numel)
+{
+    if (numel == 0) {
+        tensor->data = NULL;
+        tensor->byte_offset = 0;
+    } else if (dlpark_device_is_addressable(tensor->device)) {
+        tensor->data = dlpark__address(tensor->data, tensor->byte_offset);
+        tensor->byte_offset = 0;
+    }
+}
+
 /* ---- dtype.c, device.c ---- */
 
 /* The bare answers of dlpark_dtype_check() and dlpark_device_check(). */
@@ -125,7 +137,7 @@ typedef struct dlpark__block {
     DLManagedTensorVersioned managed; /* manager_ctx is the owner */
     void (*release)(void *owner);
     uint32_t extra_at; /* bytes from the block to the extra bytes; 0: none */
-    uint32_t write;    /* DLPARK_VIEW_UNKNOWN_WRITE for what came by the legacy ABI */
+    uint32_t write;    /* DLPARK_VIEW_UNKNOWN_WRITE for what came by the legacy ABI; its flags say READ_ONLY then */
     int64_t dimensions[];
 } dlpark__block;
 

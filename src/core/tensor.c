@@ -71,18 +71,6 @@ dlpark__block *dlpark__block_new(int32_t ndim, void *owner, void (*release)(void
     return block;
 }
 
-/* What a tensor that is given out promises: no offset where addresses add up, no data without elements. */
-static void tensor_normalise(DLTensor *tensor, int64_t numel)
-{
-    if (numel == 0) {
-        tensor->data = NULL;
-        tensor->byte_offset = 0;
-    } else if (dlpark_device_is_addressable(tensor->device)) {
-        tensor->data = dlpark__address(tensor->data, tensor->byte_offset);
-        tensor->byte_offset = 0;
-    }
-}
-
 /* ---- new ---- */
 
 /* The memory of the block: the caller's storage if given, or the heap. */
@@ -117,7 +105,7 @@ static dlpark_status tensor_fill_block(dlpark__block *block, const dlpark_tensor
     block->managed.flags = dlpark__desc_flags(desc);
     DLPARK_TRY(dlpark__check_bytes(made, block->managed.flags, &extent, err));
 
-    tensor_normalise(made, extent.numel);
+    dlpark__tensor_normalise(made, extent.numel);
     if (owner == NULL && desc->extra_nbytes > 0)
         owner = (unsigned char *)block + head_nbytes;
     dlpark__block_init(block, desc->storage == NULL, desc->release);

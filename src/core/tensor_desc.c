@@ -8,9 +8,11 @@
 _Static_assert(DLPARK_TENSOR_READ_ONLY == DLPACK_FLAG_BITMASK_READ_ONLY, "tensor flags are DLPack's bits");
 _Static_assert(DLPARK_TENSOR_PADDED == DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, "tensor flags are DLPack's bits");
 
+_Static_assert(sizeof(void *) != 8 || sizeof(dlpark_tensor_desc) == 136,
+               "a field that was appended is looked at in dlpark_tensor_desc_is_usual() as well");
+
 #define DESC_FLAGS_KNOWN (DLPARK_TENSOR_READ_ONLY | DLPARK_TENSOR_PADDED | DLPARK_TENSOR_CLAIM_COPIED)
 
-/* A description of a caller's header that is older or newer than this library. */
 dlpark_status dlpark__desc_read_sized(const dlpark_tensor_desc *desc, size_t nbytes, dlpark_tensor_desc *out,
                                       dlpark_error *err)
 {
@@ -38,7 +40,6 @@ static dlpark_status desc_refuse_value(const char *field, int32_t i, unsigned lo
         out[i] = (int64_t)((const type *)dims->values)[i];                                                             \
     return DLPARK_OK
 
-/* Copies a list of any integer type to 64 bits. `field` is for the message. */
 dlpark_status dlpark__desc_read_dims(const dlpark_dims *dims, int32_t ndim, int64_t *out, const char *field,
                                      dlpark_error *err)
 {
@@ -79,7 +80,6 @@ static DLPARK_COLD dlpark_status desc_refuse_flags(uint64_t flags, dlpark_error 
     return dlpark_error_set(err, DLPARK_E_ARGUMENT, "flags 0x%llx has unknown bits", (unsigned long long)flags);
 }
 
-/* Contradictions in a description, before anything is computed from it. */
 dlpark_status dlpark__desc_check(const dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_error *err)
 {
     if (DLPARK_UNLIKELY(tensor == NULL || desc == NULL))
@@ -94,13 +94,12 @@ dlpark_status dlpark__desc_check(const dlpark_tensor *tensor, const dlpark_tenso
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "both shape and shape_borrowed are given");
     if (DLPARK_UNLIKELY(desc->strides.values != NULL && desc->strides_borrowed != NULL))
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "both strides and strides_borrowed are given");
-    if (DLPARK_UNLIKELY(desc->extra_nbytes > UINT32_MAX))
+    if (DLPARK_UNLIKELY(desc->extra_nbytes > INT32_MAX))
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "extra_nbytes is %zu, expected at most %lu", desc->extra_nbytes,
-                                (unsigned long)UINT32_MAX);
+                                (unsigned long)INT32_MAX);
     return DLPARK_OK;
 }
 
-/* Rank, dtype, device and presence of a shape, by the same rules as a foreign tensor's. */
 dlpark_status dlpark__desc_read_head(const dlpark_tensor_desc *desc, DLTensor *out, dlpark_error *err)
 {
     const void *data = desc->data_const != NULL ? desc->data_const : desc->data;
@@ -116,7 +115,6 @@ dlpark_status dlpark__desc_read_head(const dlpark_tensor_desc *desc, DLTensor *o
     return dlpark__check_head(out, err);
 }
 
-/* Fills shape and strides, into `room` where they are copied or computed, and measures them. */
 dlpark_status dlpark__desc_read_dimensions(const dlpark_tensor_desc *desc, DLTensor *out, int64_t *room,
                                            dlpark__extent *extent, dlpark_error *err)
 {

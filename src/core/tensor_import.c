@@ -51,15 +51,23 @@ static dlpark_status import_wrap(const DLTensor *tensor, uint64_t flags, const d
         (void)dlpark__layout_fill(tensor->ndim, tensor->shape, block->dimensions, &again, NULL);
         made->strides = tensor->ndim > 0 ? block->dimensions : NULL;
     }
-    if (extent->numel == 0) {
-        made->data = NULL;
-        made->byte_offset = 0;
-    } else if (dlpark_device_is_addressable(tensor->device)) {
-        made->data = dlpark__address(tensor->data, tensor->byte_offset);
-        made->byte_offset = 0;
-    }
+    dlpark__tensor_normalise(made, extent->numel);
     *out = block;
     return DLPARK_OK;
+}
+
+/* What a tensor of ours that came by the legacy ABI does not know, DLPARK_VIEW_UNKNOWN_WRITE; 0 for any other. */
+static uint32_t import_write(DLManagedTensorVersioned *managed)
+{
+    const dlpark__block *ours = dlpark__block_of(managed);
+
+    return ours != NULL ? ours->write : 0;
+}
+
+/* Its struct says READ_ONLY to others, who cannot be told more exactly. */
+static uint64_t import_view_flags(DLManagedTensorVersioned *managed)
+{
+    return import_write(managed) != 0 ? managed->flags & ~(uint64_t)DLPACK_FLAG_BITMASK_READ_ONLY : managed->flags;
 }
 
 static dlpark_status import_check_arguments(const dlpark_tensor *tensor, const void *theirs, dlpark_error *err)
@@ -80,9 +88,8 @@ dlpark_status dlpark_tensor_import(dlpark_tensor *tensor, DLManagedTensorVersion
     DLPARK_TRY(import_check_arguments(tensor, taken, err));
     DLPARK_TRY(dlpark_abi_check(taken->version, err)); /* of another major nothing else may be read */
 
-    const dlpark__block *ours = dlpark__block_of(taken);
     DLPARK_TRY(
-        dlpark__check_tensor(&taken->dl_tensor, taken->flags, ours != NULL ? ours->write : 0, &extent, view, err));
+        dlpark__check_tensor(&taken->dl_tensor, import_view_flags(taken), import_write(taken), &extent, view, err));
     if (!import_is_conformant(taken, &extent)) {
         dlpark__block *block;
         DLPARK_TRY(import_wrap(&taken->dl_tensor, taken->flags, &extent, taken, import_end_versioned, &block, err));
@@ -102,7 +109,8 @@ dlpark_status dlpark_tensor_import_legacy(dlpark_tensor *tensor, DLManagedTensor
 
     DLPARK_TRY(import_check_arguments(tensor, taken, err));
     DLPARK_TRY(dlpark__check_tensor(&taken->dl_tensor, 0, DLPARK_VIEW_UNKNOWN_WRITE, &extent, view, err));
-    DLPARK_TRY(import_wrap(&taken->dl_tensor, 0, &extent, taken, import_end_legacy, &block, err));
+    DLPARK_TRY(
+        import_wrap(&taken->dl_tensor, DLPACK_FLAG_BITMASK_READ_ONLY, &extent, taken, import_end_legacy, &block, err));
     block->write = DLPARK_VIEW_UNKNOWN_WRITE;
     tensor->managed = &block->managed;
     *theirs = NULL;
@@ -111,10 +119,7 @@ dlpark_status dlpark_tensor_import_legacy(dlpark_tensor *tensor, DLManagedTensor
 
 /* ---- export under the legacy ABI, and of the end of life alone ---- */
 
-typedef struct legacy_wrapper {
-    DLManagedTensor managed; /* manager_ctx is the versioned tensor */
-} legacy_wrapper;
-
+/* manager_ctx is the versioned tensor. */
 static void legacy_end(DLManagedTensor *managed)
 {
     DLManagedTensorVersioned *inner = managed->manager_ctx;
@@ -131,7 +136,7 @@ dlpark_status dlpark_tensor_export_legacy(dlpark_tensor *tensor, uint64_t droppe
     if (*out != NULL)
         return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "*out is not NULL");
 
-    uint64_t lost = tensor->managed->flags & ~dropped;
+    uint64_t lost = import_view_flags(tensor->managed) & ~dropped;
     if (lost & DLPACK_FLAG_BITMASK_READ_ONLY)
         return dlpark_error_set(err, DLPARK_E_READ_ONLY,
                                 "the tensor is read-only, which a legacy tensor cannot say (drop READ_ONLY by name to "
@@ -142,14 +147,14 @@ dlpark_status dlpark_tensor_export_legacy(dlpark_tensor *tensor, uint64_t droppe
                                 "name to lose it)",
                                 dlpark_dtype_name(tensor->managed->dl_tensor.dtype).text);
 
-    legacy_wrapper *wrapper = dlpark__memory_get(sizeof *wrapper);
+    DLManagedTensor *wrapper = dlpark__memory_get(sizeof *wrapper);
     if (wrapper == NULL)
         return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a legacy tensor header of %zu bytes",
                                 sizeof *wrapper);
-    wrapper->managed.dl_tensor = tensor->managed->dl_tensor;
-    wrapper->managed.manager_ctx = dlpark_tensor_export(tensor);
-    wrapper->managed.deleter = legacy_end;
-    *out = &wrapper->managed;
+    wrapper->dl_tensor = tensor->managed->dl_tensor;
+    wrapper->manager_ctx = dlpark_tensor_export(tensor);
+    wrapper->deleter = legacy_end;
+    *out = wrapper;
     return DLPARK_OK;
 }
 
@@ -177,11 +182,10 @@ void dlpark_tensor_view(const dlpark_tensor *tensor, dlpark_view *view)
         dlpark__view_fill(view, &nothing, 0, 0);
         return;
     }
-    const dlpark__block *ours = dlpark__block_of(tensor->managed);
-    uint32_t write = ours != NULL ? ours->write : 0;
+    uint32_t flags = (uint32_t)import_view_flags(tensor->managed) | import_write(tensor->managed);
     const DLTensor *held = &tensor->managed->dl_tensor;
     /* Data is NULL exactly when there are no elements: every maker sees to it. */
-    dlpark__view_fill(view, held, (uint32_t)tensor->managed->flags | write, held->data == NULL ? 0 : 1);
+    dlpark__view_fill(view, held, flags, held->data == NULL ? 0 : 1);
 }
 
 void *dlpark_tensor_extra(const dlpark_tensor *tensor)

@@ -11,18 +11,11 @@ static _Alignas(64) unsigned char view_nothing[1];
 
 void dlpark__view_fill(dlpark_view *view, const DLTensor *tensor, uint32_t flags, int64_t numel)
 {
-    bool addressable = dlpark_device_is_addressable(tensor->device);
+    DLTensor described = *tensor;
 
-    view->data = tensor->data;
-    view->byte_offset = tensor->byte_offset;
-    if (numel == 0)
-        view->data = NULL;
-    if (numel == 0)
-        view->byte_offset = 0;
-    else if (addressable) {
-        view->data = dlpark__address(tensor->data, tensor->byte_offset);
-        view->byte_offset = 0;
-    }
+    dlpark__tensor_normalise(&described, numel);
+    view->data = described.data;
+    view->byte_offset = described.byte_offset;
     view->device = tensor->device;
     view->dtype = tensor->dtype;
     view->ndim = tensor->ndim;

@@ -81,7 +81,7 @@ static bool rule_allows(unsigned code, unsigned bits, unsigned lanes)
     if (code == 3)
         return bits > 0 && bits % 8 == 0;
     if (code == 5)
-        return power && bits >= 32;
+        return power && bits >= 32 && lanes == 1;
     return bits == fixed[code];
 }
 
@@ -108,6 +108,7 @@ static void unknown_triples_are_named_not_guessed(void **state)
                         "dtype(code=255, bits=255, lanes=65535)");
     assert_fails(DLPARK_E_DTYPE, "code 18 (bits 16, lanes 1)", dlpark_dtype_check((DLDataType){18, 16, 1}, e));
     assert_fails(DLPARK_E_DTYPE, "cannot have 32 bits", dlpark_dtype_check((DLDataType){4, 32, 1}, e));
+    assert_fails(DLPARK_E_DTYPE, "2 lanes of 32 bits", dlpark_dtype_check((DLDataType){5, 32, 2}, e));
     assert_fails(DLPARK_E_DTYPE, "0 lanes", dlpark_dtype_check((DLDataType){2, 32, 0}, e));
     assert_fails(DLPARK_E_DTYPE, "cannot have 8 bits", dlpark_dtype_check((DLDataType){17, 8, 1}, e));
 }

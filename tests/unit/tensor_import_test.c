@@ -48,6 +48,9 @@ static void check_import(bool wrapped, dlpark_view *view)
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     DLManagedTensorVersioned *theirs = &foreign;
     DLManagedTensorVersioned before = foreign;
+    int64_t shape_before[64], strides_before[64];
+    memcpy(shape_before, shape, sizeof shape);
+    memcpy(strides_before, strides, sizeof strides);
     int expected_ends = ended + (foreign.deleter != NULL);
 
     failing_alloc_arm(0);
@@ -56,6 +59,8 @@ static void check_import(bool wrapped, dlpark_view *view)
     assert_null(theirs);
     assert_int_equal(tensor.managed != &foreign, wrapped);
     assert_memory_equal(&foreign, &before, sizeof foreign); /* a received struct is read-only */
+    assert_memory_equal(shape, shape_before, sizeof shape);
+    assert_memory_equal(strides, strides_before, sizeof strides);
     const DLTensor *held = &tensor.managed->dl_tensor;
     assert_non_null(tensor.managed->deleter);
     assert_true(held->ndim == 0 || held->strides != NULL);
@@ -240,7 +245,13 @@ static void legacy_says_nothing_about_writing(void **state)
     assert_int_equal(later.flags, DLPARK_VIEW_UNKNOWN_WRITE);
     assert_ptr_equal(later.data, values + 2);
     DLManagedTensorVersioned *handed = dlpark_tensor_export(&tensor);
-    assert_ok(dlpark_tensor_import(&tensor, &handed, &view, e)); /* the same library remembers */
+    assert_int_equal(handed->flags, DLPACK_FLAG_BITMASK_READ_ONLY); /* others must not take it for writable */
+    assert_ok(dlpark_tensor_import(&tensor, &handed, &view, e));    /* the same library remembers */
+    assert_int_equal(view.flags, DLPARK_VIEW_UNKNOWN_WRITE);
+    assert_ok(dlpark_view_allow_write(&view, e));
+    DLManagedTensor *again = NULL;
+    assert_ok(dlpark_tensor_export_legacy(&tensor, 0, &again, e)); /* loses nothing that anybody said */
+    assert_ok(dlpark_tensor_import_legacy(&tensor, &again, &view, e));
     assert_int_equal(view.flags, DLPARK_VIEW_UNKNOWN_WRITE);
     dlpark_tensor_release(&tensor);
     assert_int_equal(ended, 1);
@@ -346,6 +357,7 @@ static void every_rank_is_wrapped(void **state)
         foreign.dl_tensor.byte_offset = 4;
         check_import(true, &view);
         assert_int_equal(view.ndim, ndim);
+        assert_ptr_equal(view.data, values + 1);
         assert_int_equal(dlpark_view_numel(&view), 1);
     }
     for (int i = 0; i < 64; i++)

@@ -61,6 +61,18 @@ static void typed_access_names_what_is_wrong(void **state)
     expect_null("strides [4, 1]", DLPARK_E_LAYOUT, dlpark_view_bytes_mut(&view, NULL, e));
 }
 
+static void truth_values_are_not_bytes(void **state)
+{
+    (void)state;
+    dlpark_view view;
+
+    make_view(&view, DLPARK_BOOL, 1, (int64_t[]){4});
+    expect_null("expected u8, got bool", DLPARK_E_DTYPE, DLPARK_CPU(uint8_t, &view, e));
+    assert_non_null(DLPARK_CPU(bool, &view, NULL));
+    make_view(&view, DLPARK_U8, 1, (int64_t[]){4});
+    expect_null("expected bool, got u8", DLPARK_E_DTYPE, DLPARK_CPU(bool, &view, e));
+}
+
 static void writing_asks_the_flags(void **state)
 {
     (void)state;
@@ -187,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(typed_access_gives_element_0),
         cmocka_unit_test(typed_access_names_what_is_wrong),
+        cmocka_unit_test(truth_values_are_not_bytes),
         cmocka_unit_test(writing_asks_the_flags),
         cmocka_unit_test(no_elements_give_a_pointer_all_the_same),
         cmocka_unit_test(bytes_of_any_dtype),
