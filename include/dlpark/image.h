@@ -77,7 +77,7 @@ typedef struct dlpark_image_info {
 
 /** Where a picture goes and how. Zero the rest. */
 typedef struct dlpark_image_save_desc {
-    const char *path;           /**< written under a temporary name beside it, then renamed. Not for encode */
+    const char *path;           /**< the file; see dlpark_image_save(). Not for encode */
     dlpark_image_format format; /**< ANY: as the path ends (.jpg .jpeg .png .webp) */
     dlpark_image_layout layout; /**< of the view; rank 2 is grey in either */
     int32_t quality;            /**< 1 to 100, JPEG and lossy WebP; 0: DLPARK_IMAGE_QUALITY_DEFAULT */
@@ -108,8 +108,10 @@ DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_image_read_info(dlpark_image
  * @param view    out, optional.
  * @param err     out, optional. Names the file and the library's reason.
  * @return DLPARK_OK; DLPARK_E_NOT_EMPTY; DLPARK_E_ARGUMENT (contradicting or out of range); DLPARK_E_NOT_FOUND,
- *         DLPARK_E_PERMISSION, DLPARK_E_IO; DLPARK_E_FORMAT (damaged, cut short, of no known format);
- *         DLPARK_E_UNSUPPORTED (animated, arithmetic-coded, 12-bit); DLPARK_E_LIMIT; DLPARK_E_MEMORY.
+ *         DLPARK_E_PERMISSION, DLPARK_E_IO; DLPARK_E_FORMAT (damaged, cut short, of no known format, which the first
+ *         bytes tell: no more is read then); DLPARK_E_UNSUPPORTED (animated, arithmetic-coded, 12-bit, a JPEG with a
+ *         side beyond 65500, which is libjpeg's limit); DLPARK_E_LIMIT (also a `path` of more than 4 GiB - 1 bytes,
+ *         however endless); DLPARK_E_MEMORY.
  * Threads: any.
  */
 DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_image_load(dlpark_tensor *tensor,
@@ -124,8 +126,8 @@ DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_image_load(dlpark_tensor *te
  *              desc->channels is 0. Any strides that do not make elements meet; rows with a pitch cost nothing.
  * @param desc  in.
  * @param err   out, optional.
- * @return as dlpark_image_load(), and DLPARK_E_SHAPE, DLPARK_E_DTYPE, DLPARK_E_DEVICE, DLPARK_E_READ_ONLY. When the
- *         file turns out damaged the memory is partly written.
+ * @return as dlpark_image_load(), and DLPARK_E_SHAPE, DLPARK_E_DTYPE, DLPARK_E_DEVICE, DLPARK_E_READ_ONLY,
+ *         DLPARK_E_STRIDES (elements share memory). When the file turns out damaged the memory is partly written.
  * Threads: any.
  */
 DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_image_load_into(const dlpark_view *out,
@@ -135,13 +137,19 @@ DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_image_load_into(const dlpark
 /**
  * Writes a picture to a file: all of it, or nothing.
  *
+ * The bytes go to a temporary name beside the file, which is then renamed. A file that is replaced passes its
+ * permission bits on, but not its owner; a new file gets what the umask leaves. A symbolic link is followed and stays
+ * a link; one whose target is missing is DLPARK_E_NOT_FOUND. There is no fsync: after a power failure either file may
+ * be there, or a part of the picture.
+ *
  * @param view  in, borrowed. u8, or u16 for PNG; [h, w], [h, w, c] or [c, h, w] with 1 to 4 channels (JPEG: 1 or 3;
  *              WebP: 3 or 4, grey is spread); any strides. Host accessible.
  * @param desc  in. `path`.
- * @param err   out, optional. Names the file and what its format cannot hold.
+ * @param err   out, optional. Names the file and what its format cannot hold; a long path by its last 160 bytes.
  * @return DLPARK_OK; DLPARK_E_ARGUMENT; DLPARK_E_SHAPE; DLPARK_E_DTYPE (floats are not scaled for you);
- *         DLPARK_E_DEVICE; DLPARK_E_UNSUPPORTED (alpha as JPEG, u16 as JPEG or WebP, a side beyond the format's limit);
- *         DLPARK_E_NOT_FOUND, DLPARK_E_PERMISSION, DLPARK_E_IO; DLPARK_E_MEMORY. A file of that name is untouched then.
+ *         DLPARK_E_DEVICE; DLPARK_E_UNSUPPORTED (alpha as JPEG, u16 as JPEG or WebP, a side beyond the limit, which is
+ *         65500 for JPEG, libjpeg's own, 16383 for WebP, 2^31 - 1 for PNG); DLPARK_E_NOT_FOUND, DLPARK_E_PERMISSION,
+ *         DLPARK_E_IO; DLPARK_E_MEMORY. A file of that name is untouched then.
  * Threads: any.
  */
 DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_image_save(const dlpark_view *view,

@@ -1,9 +1,12 @@
 #include "adapter.h"
 #include "failing_alloc.h"
 #include "folder.h"
+#include "jpeg_made.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -22,18 +25,25 @@ static void check_content(const char *path, const char *text)
     free(read.bytes);
 }
 
+/* What a JPEG begins with is all that reading looks at. */
+static dlpark_status read_file(const char *path, image_buffer *out, dlpark_error *err)
+{
+    return dlpark__image_file_read(path, IMAGE_FILE_MAX_NBYTES, out, err);
+}
+
 static void a_file_is_read_whole(void **state)
 {
     (void)state;
     folder here = folder_new();
     folder_name file = folder_file(&here, "f");
-    for (size_t nbytes = 0; nbytes < 400000; nbytes = 3 * nbytes + 1) {
+    for (size_t nbytes = 3; nbytes < 400000; nbytes = 2 * nbytes + 1) {
         unsigned char *bytes = picture_memory(nbytes);
         for (size_t i = 0; i < nbytes; i++)
             bytes[i] = (unsigned char)(i * 31 + i / 256);
+        memcpy(bytes, "\xFF\xD8\xFF", 3);
         folder_write(file.text, bytes, nbytes);
         image_buffer read;
-        assert_ok(dlpark__image_file_read(file.text, &read, e));
+        assert_ok(read_file(file.text, &read, e));
         assert_int_equal(read.nbytes, nbytes);
         assert_memory_equal(read.bytes, bytes, nbytes);
         free(read.bytes);
@@ -54,6 +64,7 @@ static void a_pipe_is_read_to_its_end(void **state)
         const int out = open(pipe_name.text, O_WRONLY);
         char piece[1000];
         memset(piece, 'x', sizeof piece);
+        memcpy(piece, "\xFF\xD8\xFF", 3);
         for (int i = 0; i < 300; i++)
             if (write(out, piece, sizeof piece) != sizeof piece)
                 _exit(1);
@@ -61,13 +72,153 @@ static void a_pipe_is_read_to_its_end(void **state)
     }
     assert_true(child > 0);
     image_buffer read;
-    assert_ok(dlpark__image_file_read(pipe_name.text, &read, e));
+    assert_ok(read_file(pipe_name.text, &read, e));
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     assert_int_equal(read.nbytes, 300000);
     free(read.bytes);
     folder_end(&here, 1, &pipe_name);
+}
+
+/* Writes pieces of 1 to 7 bytes, each once the reader has taken the one before. */
+static void write_in_pieces(const char *path, const picture_bytes *file)
+{
+    const int out = open(path, O_WRONLY);
+    size_t piece = 0;
+    for (size_t at = 0; at < file->nbytes; at += piece) {
+        piece = 1 + at % 7;
+        piece = piece < file->nbytes - at ? piece : file->nbytes - at;
+        if (write(out, file->bytes + at, piece) != (ssize_t)piece)
+            _exit(1);
+        for (int unread = 1; unread > 0;) {
+            struct pollfd gone = {.fd = out};
+            if (poll(&gone, 1, 1) != 0 || ioctl(out, FIONREAD, &unread) != 0)
+                _exit(1);
+        }
+    }
+    _exit(0);
+}
+
+static void a_picture_comes_in_small_pieces(void **state)
+{
+    (void)state;
+    folder here = folder_new();
+    folder_name pipe_name = folder_file(&here, "p");
+    assert_int_equal(mkfifo(pipe_name.text, 0600), 0);
+    picture p = jpeg_photo(40, 30, 3);
+    const jpeg_recipe recipe = {.given = JCS_RGB};
+    picture_bytes file = jpeg_made(&p, &recipe);
+    picture expected = jpeg_by_hand(&file, JCS_RGB);
+    const pid_t child = fork();
+    if (child == 0)
+        write_in_pieces(pipe_name.text, &file);
+    assert_true(child > 0);
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+    assert_ok(dlpark_image_load(&tensor, &(dlpark_image_load_desc){.path = pipe_name.text}, &view, e));
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    picture_check(&expected, &view, DLPARK_IMAGE_HWC);
+    dlpark_tensor_release(&tensor);
+    free(expected.samples);
+    free(file.bytes);
+    free(p.samples);
+    folder_end(&here, 1, &pipe_name);
+}
+
+/* Nothing is allocated; a reader that goes on is stopped by the 20th allocation. */
+static void an_endless_source_is_refused_by_its_first_bytes(void **state)
+{
+    (void)state;
+    dlpark_image_info info;
+    dlpark_error err;
+    failing_alloc_arm_from(20);
+    const dlpark_status status = dlpark_image_read_info(&info, &(dlpark_image_load_desc){.path = "/dev/zero"}, &err);
+    const long asked = failing_alloc_count();
+    failing_alloc_arm(0);
+    assert_int_equal(status, DLPARK_E_FORMAT);
+    assert_string_equal(err.message,
+                        "/dev/zero: neither JPEG, PNG nor WebP: its first bytes are 00 00 00 00 00 00 00 00");
+    assert_int_equal(asked, 0);
+}
+
+static void an_empty_file_is_said_to_be(void **state)
+{
+    (void)state;
+    folder here = folder_new();
+    folder_name file = folder_file(&here, "f");
+    image_buffer read;
+    folder_write(file.text, "", 0);
+    assert_fails(DLPARK_E_FORMAT, "/f: is empty, neither", read_file(file.text, &read, e));
+    folder_write(file.text, "GIF89a", 6);
+    assert_fails(DLPARK_E_FORMAT, "/f: neither JPEG, PNG nor WebP: its first bytes are 47 49 46 38 39 61",
+                 read_file(file.text, &read, e));
+    assert_null(read.bytes);
+    folder_end(&here, 1, &file);
+}
+
+/* The size is the system's word, and the file has holes: neither is read nor makes anything allocate. */
+static void a_file_of_4_gib_is_refused_by_its_size(void **state)
+{
+    (void)state;
+    folder here = folder_new();
+    folder_name file = folder_file(&here, "f.jpg");
+    dlpark_image_info info;
+    dlpark_error err;
+    folder_write(file.text, "\xFF\xD8\xFF", 3);
+    assert_int_equal(truncate(file.text, (off_t)1 << 32), 0);
+    failing_alloc_arm_from(1);
+    const dlpark_status status = dlpark_image_read_info(&info, &(dlpark_image_load_desc){.path = file.text}, &err);
+    const long asked = failing_alloc_count();
+    failing_alloc_arm(0);
+    assert_int_equal(status, DLPARK_E_LIMIT);
+    assert_non_null(strstr(err.message, "/f.jpg: has more than 4294967295 bytes"));
+    assert_int_equal(asked, 0);
+    folder_end(&here, 1, &file);
+}
+
+/* Reads a pipe that says it is a JPEG and then never ends. */
+static dlpark_status read_endless(const char *path, size_t max_nbytes, image_buffer *out, dlpark_error *err)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        const int to = open(path, O_WRONLY);
+        char piece[1000];
+        memset(piece, 'x', sizeof piece);
+        memcpy(piece, "\xFF\xD8\xFF", 3);
+        while (write(to, piece, sizeof piece) > 0)
+            continue;
+        _exit(0);
+    }
+    const dlpark_status status = dlpark__image_file_read(path, max_nbytes, out, err);
+    int ended;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    return status;
+}
+
+static void what_does_not_end_is_left_at_the_limit(void **state)
+{
+    (void)state;
+    folder here = folder_new();
+    folder_name file = folder_file(&here, "p");
+    image_buffer read;
+    assert_int_equal(mkfifo(file.text, 0600), 0);
+    const size_t limits[] = {3, 16, 65535, 65536, 300000};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "/p: has more than %zu bytes", limits[i]);
+        assert_fails(DLPARK_E_LIMIT, text, read_endless(file.text, limits[i], &read, e));
+        assert_null(read.bytes);
+    }
+    assert_int_equal(unlink(file.text), 0);
+    folder_write(file.text, "\xFF\xD8\xFF and 16 more bytes", 20);
+    assert_fails(DLPARK_E_LIMIT, "/p: has more than 19 bytes", dlpark__image_file_read(file.text, 19, &read, e));
+    assert_ok(dlpark__image_file_read(file.text, 20, &read, e));
+    assert_int_equal(read.nbytes, 20);
+    free(read.bytes);
+    folder_end(&here, 1, &file);
 }
 
 static void reading_says_why_not(void **state)
@@ -78,16 +229,15 @@ static void reading_says_why_not(void **state)
     folder_name missing = folder_file(&here, "missing.jpg");
     folder_name below = folder_file(&here, "f/below.jpg");
     image_buffer read = {(unsigned char *)1, 1, 1};
-    folder_write(file.text, "x", 1);
-    assert_fails(DLPARK_E_NOT_FOUND, "missing.jpg: No such file or directory",
-                 dlpark__image_file_read(missing.text, &read, e));
-    assert_fails(DLPARK_E_NOT_FOUND, "f/below.jpg: Not a directory", dlpark__image_file_read(below.text, &read, e));
-    assert_fails(DLPARK_E_IO, ": Is a directory", dlpark__image_file_read(here.path, &read, e));
+    folder_write(file.text, "\xFF\xD8\xFF", 3);
+    assert_fails(DLPARK_E_NOT_FOUND, "missing.jpg: No such file or directory", read_file(missing.text, &read, e));
+    assert_fails(DLPARK_E_NOT_FOUND, "f/below.jpg: Not a directory", read_file(below.text, &read, e));
+    assert_fails(DLPARK_E_IO, ": Is a directory", read_file(here.path, &read, e));
     assert_null(read.bytes);
     assert_int_equal(read.nbytes, 0);
     const long live = failing_alloc_live();
     failing_alloc_arm(1);
-    assert_int_equal(dlpark__image_file_read(file.text, &read, NULL), DLPARK_E_MEMORY);
+    assert_int_equal(read_file(file.text, &read, NULL), DLPARK_E_MEMORY);
     failing_alloc_arm(0);
     assert_null(read.bytes);
     assert_int_equal(failing_alloc_live(), live);
@@ -108,7 +258,7 @@ static void permission_is_needed(void **state)
     const bool is_root = geteuid() == 0;
     if (is_root)
         assert_int_equal(seteuid(65534), 0);
-    assert_fails(DLPARK_E_PERMISSION, "Permission denied", dlpark__image_file_read(file.text, &read, e));
+    assert_fails(DLPARK_E_PERMISSION, "Permission denied", read_file(file.text, &read, e));
     assert_fails(DLPARK_E_PERMISSION, "Permission denied", dlpark__image_file_write(file.text, &bytes, e));
     if (is_root)
         assert_int_equal(seteuid(0), 0);
@@ -169,6 +319,31 @@ static void a_link_stays_a_link(void **state)
     assert_int_equal(lstat(files[1].text, &status), 0);
     assert_true(S_ISLNK(status.st_mode));
     check_content(files[0].text, "through the link");
+    free(bytes.bytes);
+    folder_end(&here, 2, files);
+}
+
+/* Through a link too, whose own mode says nothing; and whatever the umask is. */
+static void a_replaced_file_keeps_its_mode(void **state)
+{
+    (void)state;
+    folder here = folder_new();
+    folder_name files[2] = {folder_file(&here, "target"), folder_file(&here, "link")};
+    const mode_t modes[] = {0600, 0666, 0640, 0444, 0777, 04711};
+    image_buffer bytes = content("new");
+    struct stat status;
+    folder_write(files[0].text, "old", 3);
+    assert_int_equal(symlink("target", files[1].text), 0);
+    const mode_t mask = umask(027);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        for (int through = 0; through < 2; through++) {
+            assert_int_equal(chmod(files[0].text, modes[i]), 0);
+            assert_ok(dlpark__image_file_write(files[through].text, &bytes, e));
+            assert_int_equal(stat(files[0].text, &status), 0);
+            assert_int_equal(status.st_mode & 07777, modes[i]);
+        }
+    umask(mask);
+    check_content(files[0].text, "new");
     free(bytes.bytes);
     folder_end(&here, 2, files);
 }
@@ -238,11 +413,22 @@ static void writing_says_why_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_read_whole),        cmocka_unit_test(a_pipe_is_read_to_its_end),
-        cmocka_unit_test(reading_says_why_not),        cmocka_unit_test(permission_is_needed),
-        cmocka_unit_test(a_file_is_made_and_replaced), cmocka_unit_test(a_name_without_a_directory_is_of_this_one),
-        cmocka_unit_test(a_link_stays_a_link),         cmocka_unit_test(only_regular_files_are_replaced),
-        cmocka_unit_test(a_full_disk_leaves_what_was), cmocka_unit_test(writing_says_why_not),
+        cmocka_unit_test(a_file_is_read_whole),
+        cmocka_unit_test(a_pipe_is_read_to_its_end),
+        cmocka_unit_test(a_picture_comes_in_small_pieces),
+        cmocka_unit_test(an_endless_source_is_refused_by_its_first_bytes),
+        cmocka_unit_test(an_empty_file_is_said_to_be),
+        cmocka_unit_test(a_file_of_4_gib_is_refused_by_its_size),
+        cmocka_unit_test(what_does_not_end_is_left_at_the_limit),
+        cmocka_unit_test(reading_says_why_not),
+        cmocka_unit_test(permission_is_needed),
+        cmocka_unit_test(a_file_is_made_and_replaced),
+        cmocka_unit_test(a_name_without_a_directory_is_of_this_one),
+        cmocka_unit_test(a_link_stays_a_link),
+        cmocka_unit_test(a_replaced_file_keeps_its_mode),
+        cmocka_unit_test(only_regular_files_are_replaced),
+        cmocka_unit_test(a_full_disk_leaves_what_was),
+        cmocka_unit_test(writing_says_why_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

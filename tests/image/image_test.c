@@ -21,8 +21,10 @@ static void a_source_is_needed_and_only_one(void **state)
     assert_fails(DLPARK_E_ARGUMENT, "neither a path nor bytes", dlpark_image_read_info(&info, &desc, e));
     desc = (dlpark_image_load_desc){.path = "x.jpg", .bytes = file.bytes, .nbytes = file.nbytes};
     assert_fails(DLPARK_E_ARGUMENT, "both a path and bytes", dlpark_image_read_info(&info, &desc, e));
-    desc = (dlpark_image_load_desc){.path = "x.jpg", .nbytes = 1};
-    assert_fails(DLPARK_E_ARGUMENT, "both a path and bytes", dlpark_image_read_info(&info, &desc, e));
+    desc = (dlpark_image_load_desc){.path = "x.jpg", .nbytes = 5};
+    assert_fails(DLPARK_E_ARGUMENT, "nbytes without bytes: nbytes is 5", dlpark_image_read_info(&info, &desc, e));
+    desc = (dlpark_image_load_desc){.nbytes = 5};
+    assert_fails(DLPARK_E_ARGUMENT, "nbytes without bytes: nbytes is 5", dlpark_image_read_info(&info, &desc, e));
     assert_fails(DLPARK_E_ARGUMENT, "desc is NULL", dlpark_image_read_info_sized(&info, NULL, 8, e));
     assert_fails(DLPARK_E_ARGUMENT, "info is NULL", dlpark_image_read_info(NULL, &desc, e));
     free(file.bytes);

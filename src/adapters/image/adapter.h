@@ -6,6 +6,14 @@
 
 #include "codec.h"
 
+/* ---- name.c ---- */
+
+/* A path's last 160 bytes after "..." when it is longer, whole characters of UTF-8 only; "<memory>" for NULL. */
+typedef struct image_name {
+    char text[168];
+} image_name;
+image_name dlpark__image_name(const char *path);
+
 /* ---- image.c ---- */
 
 /* Which dimension of a rank 3 view is which. */
@@ -18,6 +26,7 @@ typedef struct image_axes {
 /* A file with its codec's reader. The bytes are owned when they were read from a path, and borrowed otherwise. */
 typedef struct image_opened {
     image_reader reader;
+    image_name name; /* the reader's */
     image_buffer file;
 } image_opened;
 
@@ -34,6 +43,10 @@ dlpark_status dlpark__image_desc_copy(void *desc, size_t known_nbytes, const voi
                                       dlpark_error *err);
 
 const image_codec *dlpark__image_codec_find(dlpark_image_format format);
+
+/* Which codec reads a file that begins with these bytes; E_FORMAT when none does. */
+dlpark_status dlpark__image_codec_match(const image_codec **codec, const char *name, const unsigned char *bytes,
+                                        size_t nbytes, dlpark_error *err);
 
 /* Checks the source fields of the description, reads the file and opens it. On failure nothing is held. */
 dlpark_status dlpark__image_open(image_opened *opened, const dlpark_image_load_desc *desc, dlpark_error *err);
@@ -56,10 +69,19 @@ void dlpark__image_samples_split(unsigned char *to, ptrdiff_t plane_step, image_
 
 /* ---- file.c ---- */
 
-/* Reads a whole file. On failure the buffer is empty. */
-dlpark_status dlpark__image_file_read(const char *path, image_buffer *out, dlpark_error *err);
+/* The bytes that a file may have unless told otherwise. */
+#define IMAGE_FILE_MAX_NBYTES ((size_t)UINT32_MAX)
 
-/* Replaces the file at `path`, or makes it: under a temporary name in its directory first, then renamed. */
+/*
+ * Reads a whole file of at most `max_nbytes`. Of a file that no codec matches, or that the system says is larger, only
+ * the first bytes are read. On failure the buffer is empty.
+ */
+dlpark_status dlpark__image_file_read(const char *path, size_t max_nbytes, image_buffer *out, dlpark_error *err);
+
+/*
+ * Replaces the file at `path`, or makes it: under a temporary name in its directory first, then renamed. The mode is
+ * the replaced file's, or as the umask says.
+ */
 dlpark_status dlpark__image_file_write(const char *path, const image_buffer *bytes, dlpark_error *err);
 
 #endif

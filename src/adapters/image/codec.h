@@ -20,7 +20,7 @@ typedef enum image_sample { IMAGE_U8, IMAGE_U16, IMAGE_F32 } image_sample;
 /* A file being read. The caller fills all but `head` and `state`: codec->open fills them, codec->close ends `state`. */
 typedef struct image_reader {
     const image_codec *codec;
-    const char *name; /* for messages: the path, or "<memory>" */
+    const char *name; /* for messages: dlpark__image_name() */
     const unsigned char *bytes;
     size_t nbytes;
     bool tolerant;
@@ -49,6 +49,7 @@ typedef struct image_sink {
 
 /* Where an encoder finds its samples; strides in bytes, of either sign. u8 or u16 only. */
 typedef struct image_source {
+    const char *name; /* for messages, as a reader's */
     const unsigned char *data;
     ptrdiff_t x_stride;
     ptrdiff_t y_stride;

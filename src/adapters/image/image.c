@@ -58,8 +58,11 @@ dlpark_status dlpark__image_desc_copy(void *desc, size_t known_nbytes, const voi
 
 static dlpark_status image_check_source(const dlpark_image_load_desc *desc, dlpark_error *err)
 {
-    if (desc->path && (desc->bytes || desc->nbytes))
+    if (desc->path && desc->bytes)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "desc has both a path and bytes");
+    if (!desc->bytes && desc->nbytes)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "desc has nbytes without bytes: nbytes is %zu, bytes is NULL",
+                                desc->nbytes);
     if (!desc->path && !desc->bytes)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "desc has neither a path nor bytes");
     if (desc->max_pixels < 0)
@@ -71,15 +74,27 @@ static dlpark_status image_check_source(const dlpark_image_load_desc *desc, dlpa
     return DLPARK_OK;
 }
 
-static DLPARK_COLD dlpark_status image_fail_unknown(const image_reader *reader, dlpark_error *err)
+static DLPARK_COLD dlpark_status image_fail_unknown(const char *name, const unsigned char *bytes, size_t nbytes,
+                                                    dlpark_error *err)
 {
     char shown[3 * IMAGE_HEAD_SHOWN + 1] = "";
-    for (size_t i = 0; i < IMAGE_HEAD_SHOWN && i < reader->nbytes; i++)
-        (void)snprintf(shown + 3 * i, 4, " %02X", reader->bytes[i]);
-    if (reader->nbytes == 0)
-        return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: is empty, neither JPEG, PNG nor WebP", reader->name);
-    return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: neither JPEG, PNG nor WebP: its first bytes are%s", reader->name,
-                            shown);
+    for (size_t i = 0; i < IMAGE_HEAD_SHOWN && i < nbytes; i++)
+        (void)snprintf(shown + 3 * i, 4, " %02X", bytes[i]);
+    if (nbytes == 0)
+        return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: is empty, neither JPEG, PNG nor WebP", name);
+    return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: neither JPEG, PNG nor WebP: its first bytes are%s", name, shown);
+}
+
+dlpark_status dlpark__image_codec_match(const image_codec **codec, const char *name, const unsigned char *bytes,
+                                        size_t nbytes, dlpark_error *err)
+{
+    for (size_t i = 0; i < IMAGE_CODEC_COUNT; i++) {
+        if (image_codecs[i]->matches(bytes, nbytes)) {
+            *codec = image_codecs[i];
+            return DLPARK_OK;
+        }
+    }
+    return image_fail_unknown(name, bytes, nbytes, err);
 }
 
 static dlpark_status image_check_size(const image_reader *reader, dlpark_error *err)
@@ -94,11 +109,7 @@ static dlpark_status image_check_size(const image_reader *reader, dlpark_error *
 
 static dlpark_status image_open_reader(image_reader *reader, dlpark_error *err)
 {
-    for (size_t i = 0; i < IMAGE_CODEC_COUNT && !reader->codec; i++)
-        if (image_codecs[i]->matches(reader->bytes, reader->nbytes))
-            reader->codec = image_codecs[i];
-    if (!reader->codec)
-        return image_fail_unknown(reader, err);
+    DLPARK_TRY(dlpark__image_codec_match(&reader->codec, reader->name, reader->bytes, reader->nbytes, err));
     DLPARK_TRY(reader->codec->open(reader, err));
     dlpark_status status = image_check_size(reader, err);
     if (status != DLPARK_OK)
@@ -111,9 +122,10 @@ dlpark_status dlpark__image_open(image_opened *opened, const dlpark_image_load_d
     *opened = (image_opened){0};
     DLPARK_TRY(image_check_source(desc, err));
     if (desc->path)
-        DLPARK_TRY(dlpark__image_file_read(desc->path, &opened->file, err));
+        DLPARK_TRY(dlpark__image_file_read(desc->path, IMAGE_FILE_MAX_NBYTES, &opened->file, err));
+    opened->name = dlpark__image_name(desc->path);
     opened->reader = (image_reader){
-        .name = desc->path ? desc->path : "<memory>",
+        .name = opened->name.text,
         .bytes = desc->path ? opened->file.bytes : desc->bytes,
         .nbytes = desc->path ? opened->file.nbytes : desc->nbytes,
         .tolerant = desc->tolerant,

@@ -111,23 +111,22 @@ static dlpark_status jpeg_write_with_row(const image_source *source, const dlpar
     writer.cinfo.err = dlpark__jpeg_fault_init(&writer.fault, false);
     bool done = dlpark__jpeg_guard(&writer.fault, jpeg_write_run, &writer);
     jpeg_destroy_compress(&writer.cinfo);
-    return done ? DLPARK_OK : dlpark__jpeg_fault_report(&writer.fault, desc->path ? desc->path : "<memory>", err);
+    return done ? DLPARK_OK : dlpark__jpeg_fault_report(&writer.fault, source->name, err);
 }
 
 dlpark_status dlpark__jpeg_encode(const image_source *source, const dlpark_image_save_desc *desc, image_buffer *out,
                                   dlpark_error *err)
 {
-    const char *name = desc->path ? desc->path : "<memory>";
     int32_t longer = source->width > source->height ? source->width : source->height;
     if (longer > JPEG_MAX_DIMENSION)
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,
-                                "%s: JPEG cannot store a side of %" PRId32 " pixels, at most %ld: save as PNG", name,
-                                longer, (long)JPEG_MAX_DIMENSION);
+                                "%s: JPEG cannot store a side of %" PRId32 " pixels, at most %ld: save as PNG",
+                                source->name, longer, (long)JPEG_MAX_DIMENSION);
     if (dlpark__image_source_is_direct(source))
         return jpeg_write_with_row(source, desc, NULL, out, err);
     unsigned char *row = malloc((size_t)source->width * (size_t)source->channels);
     if (!row)
-        return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a row", name);
+        return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a row", source->name);
     dlpark_status status = jpeg_write_with_row(source, desc, row, out, err);
     free(row);
     return status;

@@ -225,9 +225,9 @@ static dlpark_status image_load_check_shape(const dlpark_view *out, const image_
         return dlpark_error_set(err, DLPARK_E_SHAPE, "%s: expected out shape %s, got %s", reader->name,
                                 dlpark__image_shape_text(3, shape).text, dlpark__image_shape_text(3, out->shape).text);
     if (!image_load_is_nested(out) && image_load_meets(out))
-        return dlpark_error_set(err, DLPARK_E_STRIDES, "out has elements that share memory: shape %s with strides %s",
-                                dlpark__image_shape_text(3, out->shape).text,
-                                dlpark__image_shape_text(3, out->strides).text);
+        return dlpark_error_set(
+            err, DLPARK_E_STRIDES, "%s: out has elements that share memory: shape %s with strides %s", reader->name,
+            dlpark__image_shape_text(3, out->shape).text, dlpark__image_shape_text(3, out->strides).text);
     return DLPARK_OK;
 }
 

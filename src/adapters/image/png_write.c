@@ -124,11 +124,13 @@ static dlpark_status writepng_all(writepng *w, dlpark_error *err)
     if (writepng_run(w, writepng_step_create) && w->info != NULL && writepng_run(w, writepng_step_head) &&
         writepng_run(w, writepng_step_rows))
         return DLPARK_OK;
+    const char *name = w->source->name;
     int width = (int)w->source->width;
     int height = (int)w->source->height;
     if (w->out_of_memory)
-        return dlpark_error_set(err, DLPARK_E_MEMORY, "PNG: out of memory for %d x %d pixels", width, height);
-    return dlpark_error_set(err, DLPARK_E_FOREIGN, "PNG: libpng cannot write %d x %d pixels: %s", width, height,
+        return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a PNG of %d x %d pixels", name, width,
+                                height);
+    return dlpark_error_set(err, DLPARK_E_FOREIGN, "%s: libpng cannot write %d x %d pixels: %s", name, width, height,
                             w->error);
 }
 
@@ -137,7 +139,7 @@ dlpark_status dlpark__png_encode(const image_source *source, const dlpark_image_
 {
     writepng *w = calloc(1, sizeof *w);
     if (w == NULL)
-        return dlpark_error_set(err, DLPARK_E_MEMORY, "PNG: out of memory for a PNG writer");
+        return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a PNG writer", source->name);
     w->source = source;
     w->desc = desc;
     w->out = out;
@@ -146,7 +148,8 @@ dlpark_status dlpark__png_encode(const image_source *source, const dlpark_image_
         size_t row_nbytes = (size_t)source->width * (size_t)source->channels * (source->sample == IMAGE_U16 ? 2 : 1);
         w->row = malloc(row_nbytes);
         if (w->row == NULL)
-            status = dlpark_error_set(err, DLPARK_E_MEMORY, "PNG: out of memory for a row of %zu bytes", row_nbytes);
+            status = dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a row of %zu bytes", source->name,
+                                      row_nbytes);
     }
     if (status == DLPARK_OK)
         status = writepng_all(w, err);

@@ -15,12 +15,16 @@ static char image_save_lower(char letter)
     return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
 
+typedef struct image_ending {
+    const char *text;
+    dlpark_image_format format;
+} image_ending;
+
 static bool image_save_ends(const char *path, const char *ending)
 {
     size_t length = strlen(path);
     size_t wanted = strlen(ending);
-    /* A name that is nothing but an ending has none. */
-    if (length <= wanted || path[length - wanted - 1] == '/')
+    if (length < wanted)
         return false;
     for (size_t i = 0; i < wanted; i++)
         if (image_save_lower(path[length - wanted + i]) != ending[i])
@@ -28,13 +32,26 @@ static bool image_save_ends(const char *path, const char *ending)
     return true;
 }
 
-static dlpark_image_format image_save_format(const char *path)
+static dlpark_status image_save_format(dlpark_image_format *format, const char *path, const char *name,
+                                       dlpark_error *err)
 {
-    if (image_save_ends(path, ".jpg") || image_save_ends(path, ".jpeg"))
-        return DLPARK_IMAGE_JPEG;
-    if (image_save_ends(path, ".png"))
-        return DLPARK_IMAGE_PNG;
-    return image_save_ends(path, ".webp") ? DLPARK_IMAGE_WEBP : DLPARK_IMAGE_ANY;
+    static const image_ending endings[] = {{".jpg", DLPARK_IMAGE_JPEG},
+                                           {".jpeg", DLPARK_IMAGE_JPEG},
+                                           {".png", DLPARK_IMAGE_PNG},
+                                           {".webp", DLPARK_IMAGE_WEBP}};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (!image_save_ends(path, endings[i].text))
+            continue;
+        size_t before = strlen(path) - strlen(endings[i].text);
+        if (before == 0 || path[before - 1] == '/')
+            return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+                                    "%s: the name has no part before the ending %s, and desc names no format", name,
+                                    endings[i].text);
+        *format = endings[i].format;
+        return DLPARK_OK;
+    }
+    return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+                            "%s: ends in none of .jpg .jpeg .png .webp, and desc names no format", name);
 }
 
 static int32_t image_save_effort_limit(const dlpark_image_save_desc *desc)
@@ -46,16 +63,17 @@ static int32_t image_save_effort_limit(const dlpark_image_save_desc *desc)
 static dlpark_status image_save_settle(dlpark_image_save_desc *desc, const char *name, dlpark_error *err)
 {
     if (desc->layout != DLPARK_IMAGE_HWC && desc->layout != DLPARK_IMAGE_CHW)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "layout is %d, not DLPARK_IMAGE_HWC or DLPARK_IMAGE_CHW",
-                                (int)desc->layout);
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: layout is %d, not DLPARK_IMAGE_HWC or DLPARK_IMAGE_CHW",
+                                name, (int)desc->layout);
     if (desc->quality < 0 || desc->quality > 100)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "quality is %" PRId32 ", not 1 to 100", desc->quality);
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: quality is %" PRId32 ", not 1 to 100", name,
+                                desc->quality);
     int32_t limit = image_save_effort_limit(desc);
     if (desc->compression < 0 || desc->compression > limit)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "compression is %" PRId32 ", not 1 to %" PRId32,
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: compression is %" PRId32 ", not 1 to %" PRId32, name,
                                 desc->compression, limit);
     if (desc->subsampling != 0 && desc->subsampling != 444 && desc->subsampling != 422 && desc->subsampling != 420)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "subsampling is %" PRId32 ", not 444, 422 or 420",
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: subsampling is %" PRId32 ", not 444, 422 or 420", name,
                                 desc->subsampling);
     if (desc->lossless && desc->format == DLPARK_IMAGE_JPEG)
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "%s: JPEG is never lossless: save as PNG or WebP", name);
@@ -86,7 +104,7 @@ static dlpark_status image_save_check_view(const dlpark_view *view, dlpark_image
                                            dlpark_error *err)
 {
     if (!view)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "view is NULL");
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: view is NULL", name);
     if (!dlpark_dtype_equal(view->dtype, DLPARK_U8) && !dlpark_dtype_equal(view->dtype, DLPARK_U16))
         return dlpark_error_set(err, DLPARK_E_DTYPE, "%s: expected u8 or u16, got %s: scale and cast it first", name,
                                 dlpark_dtype_name(view->dtype).text);
@@ -97,12 +115,13 @@ static dlpark_status image_save_check_view(const dlpark_view *view, dlpark_image
 }
 
 /* As image_load_sink(): a single place has no step, and gets the one that a compact picture would have. */
-static image_source image_save_source(const dlpark_view *view, dlpark_image_layout layout)
+static image_source image_save_source(const dlpark_view *view, dlpark_image_layout layout, const char *name)
 {
     image_axes axes = view->ndim == 2 ? (image_axes){0, 1, -1} : dlpark__image_axes(layout);
     ptrdiff_t nbytes = view->dtype.bits / 8;
     int32_t channels = axes.c < 0 ? 1 : (int32_t)view->shape[axes.c];
-    image_source source = {.data = view->data,
+    image_source source = {.name = name,
+                           .data = view->data,
                            .x_stride = channels * nbytes,
                            .c_stride = nbytes,
                            .sample = nbytes == 1 ? IMAGE_U8 : IMAGE_U16,
@@ -145,12 +164,12 @@ static dlpark_status image_save_encode(image_buffer *out, const dlpark_view *vie
                                        const char *name, dlpark_error *err)
 {
     if (!dlpark__image_codec_find(desc->format))
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "format is %d, not one of dlpark_image_format",
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: format is %d, not one of dlpark_image_format", name,
                                 (int)desc->format);
     DLPARK_TRY(image_save_settle(desc, name, err));
     DLPARK_TRY(image_save_check_view(view, desc->layout, name, err));
     DLPARK_TRY(image_save_check_format(view, desc, name, err));
-    image_source source = image_save_source(view, desc->layout);
+    image_source source = image_save_source(view, desc->layout, name);
     *out = (image_buffer){NULL, 0, 0};
     dlpark_status status = dlpark__image_codec_find(desc->format)->encode(&source, desc, out, err);
     if (status != DLPARK_OK) {
@@ -167,13 +186,11 @@ dlpark_status dlpark_image_save_sized(const dlpark_view *view, const dlpark_imag
     DLPARK_TRY(dlpark__image_desc_copy(&known, sizeof known, desc, desc_nbytes, err));
     if (!known.path)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "desc has no path");
+    image_name name = dlpark__image_name(known.path);
     if (known.format == DLPARK_IMAGE_ANY)
-        known.format = image_save_format(known.path);
-    if (known.format == DLPARK_IMAGE_ANY)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT,
-                                "%s: ends in none of .jpg .jpeg .png .webp, and desc names no format", known.path);
+        DLPARK_TRY(image_save_format(&known.format, known.path, name.text, err));
     image_buffer file;
-    DLPARK_TRY(image_save_encode(&file, view, &known, known.path, err));
+    DLPARK_TRY(image_save_encode(&file, view, &known, name.text, err));
     dlpark_status status = dlpark__image_file_write(known.path, &file, err);
     free(file.bytes);
     return status;
@@ -185,14 +202,17 @@ dlpark_status dlpark_image_encode_sized(dlpark_tensor *tensor, const dlpark_view
 {
     dlpark_image_save_desc known;
     DLPARK_TRY(dlpark__image_desc_copy(&known, sizeof known, desc, desc_nbytes, err));
+    image_name name = dlpark__image_name(known.path);
     if (known.path)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "desc has a path; dlpark_image_save() writes files");
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: desc has a path; dlpark_image_save() writes files",
+                                name.text);
     if (!tensor)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "tensor is NULL");
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: tensor is NULL", name.text);
     if (tensor->managed)
-        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "tensor already holds something; release it first");
+        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "%s: tensor already holds something; release it first",
+                                name.text);
     image_buffer file;
-    DLPARK_TRY(image_save_encode(&file, view, &known, "<memory>", err));
+    DLPARK_TRY(image_save_encode(&file, view, &known, name.text, err));
     unsigned char *tight = realloc(file.bytes, file.nbytes);
     file.bytes = tight ? tight : file.bytes; /* a block that cannot shrink is as good */
     dlpark_tensor_desc made = {.data = file.bytes,
@@ -202,8 +222,11 @@ dlpark_status dlpark_image_encode_sized(dlpark_tensor *tensor, const dlpark_view
                                .flags = DLPARK_TENSOR_CLAIM_COPIED,
                                .owner = file.bytes,
                                .release = free};
-    dlpark_status status = dlpark_tensor_new(tensor, &made, bytes, err);
-    if (status != DLPARK_OK)
+    dlpark_error reason = {0};
+    dlpark_status status = dlpark_tensor_new(tensor, &made, bytes, &reason);
+    if (status != DLPARK_OK) {
         free(file.bytes);
-    return status;
+        return dlpark_error_set(err, status, "%s: %s", name.text, reason.message);
+    }
+    return DLPARK_OK;
 }

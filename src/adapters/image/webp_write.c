@@ -24,16 +24,17 @@ static int writewebp_on_write(const uint8_t *bytes, size_t nbytes, const WebPPic
     return 0;
 }
 
-static dlpark_status writewebp_configure(WebPConfig *config, const dlpark_image_save_desc *desc, dlpark_error *err)
+static dlpark_status writewebp_configure(WebPConfig *config, const char *name, const dlpark_image_save_desc *desc,
+                                         dlpark_error *err)
 {
     if (!WebPConfigInit(config))
-        return dlpark_error_set(err, DLPARK_E_FOREIGN, "WebP: libwebp is of another version than its header");
+        return dlpark_error_set(err, DLPARK_E_FOREIGN, "%s: libwebp is of another version than its header", name);
     config->thread_level = 0;
     if (desc->lossless) {
         config->lossless = 1;
         config->exact = 1; /* pixels that alpha hides keep their colours */
         if (desc->compression != 0 && !WebPConfigLosslessPreset(config, desc->compression))
-            return dlpark_error_set(err, DLPARK_E_ARGUMENT, "WebP: compression is %d, lossless has 1 to 9",
+            return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: compression is %d, lossless WebP has 1 to 9", name,
                                     (int)desc->compression);
     } else {
         config->quality = (float)desc->quality;
@@ -41,8 +42,8 @@ static dlpark_status writewebp_configure(WebPConfig *config, const dlpark_image_
             config->method = desc->compression;
     }
     if (!WebPValidateConfig(config))
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "WebP: quality %d with compression %d is not possible",
-                                (int)desc->quality, (int)desc->compression);
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: WebP of quality %d with compression %d is not possible",
+                                name, (int)desc->quality, (int)desc->compression);
     return DLPARK_OK;
 }
 
@@ -89,36 +90,40 @@ static bool writewebp_import(writewebp *w, const image_source *source)
 static dlpark_status writewebp_all(writewebp *w, const image_source *source, const dlpark_image_save_desc *desc,
                                    dlpark_error *err)
 {
-    DLPARK_TRY(writewebp_configure(&w->config, desc, err));
+    DLPARK_TRY(writewebp_configure(&w->config, source->name, desc, err));
     const int width = (int)source->width;
     const int height = (int)source->height;
     if (!writewebp_import(w, source))
-        return dlpark_error_set(err, DLPARK_E_MEMORY, "WebP: out of memory for %d x %d pixels", width, height);
+        return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a WebP of %d x %d pixels", source->name,
+                                width, height);
     if (WebPEncode(&w->config, &w->picture))
         return DLPARK_OK;
     const WebPEncodingError code = w->picture.error_code;
     /* The alpha plane's encoder fails without a reason, and then memory is out: all else was checked before. */
     if (w->out_of_memory || code == VP8_ENC_OK || code == VP8_ENC_ERROR_OUT_OF_MEMORY ||
         code == VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY)
-        return dlpark_error_set(err, DLPARK_E_MEMORY, "WebP: out of memory for %d x %d pixels", width, height);
+        return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a WebP of %d x %d pixels", source->name,
+                                width, height);
     if (code == VP8_ENC_ERROR_PARTITION0_OVERFLOW || code == VP8_ENC_ERROR_PARTITION_OVERFLOW ||
         code == VP8_ENC_ERROR_FILE_TOO_BIG)
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,
-                                "WebP: %d x %d pixels make more bytes than the format can hold (libwebp's error %d)",
-                                width, height, (int)code);
-    return dlpark_error_set(err, DLPARK_E_FOREIGN, "WebP: libwebp cannot write %d x %d pixels, its error %d", width,
-                            height, (int)code);
+                                "%s: %d x %d pixels make more bytes than WebP can hold (libwebp's error %d)",
+                                source->name, width, height, (int)code);
+    return dlpark_error_set(err, DLPARK_E_FOREIGN, "%s: libwebp cannot write %d x %d pixels, its error %d",
+                            source->name, width, height, (int)code);
 }
 
 dlpark_status dlpark__webp_encode(const image_source *source, const dlpark_image_save_desc *desc, image_buffer *out,
                                   dlpark_error *err)
 {
     if (source->width > WEBP_MAX_DIMENSION || source->height > WEBP_MAX_DIMENSION)
-        return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "WebP: %d x %d pixels cannot be held, a side has at most %d",
-                                (int)source->width, (int)source->height, WEBP_MAX_DIMENSION);
+        return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,
+                                "%s: WebP cannot store %d x %d pixels, a side has at most %d: save as PNG",
+                                source->name, (int)source->width, (int)source->height, WEBP_MAX_DIMENSION);
     writewebp w = {.out = out};
     if (!WebPPictureInit(&w.picture))
-        return dlpark_error_set(err, DLPARK_E_FOREIGN, "WebP: libwebp is of another version than its header");
+        return dlpark_error_set(err, DLPARK_E_FOREIGN, "%s: libwebp is of another version than its header",
+                                source->name);
     dlpark_status status = writewebp_all(&w, source, desc, err);
     WebPPictureFree(&w.picture);
     return status;
