@@ -241,7 +241,7 @@ def install_wheel(stage, site, build_folder, *settings):
     for folder in (wheels, site):
         shutil.rmtree(folder, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    flags = ["--no-deps", "--no-build-isolation", "-w", wheels, "-C", f"build-dir={build_folder}"]
+    flags = ["--no-deps", "--no-build-isolation", "-w", wheels, "--config-settings", f"build-dir={build_folder}"]
     stage.must([*pip, "wheel", ROOT, *flags, *settings])
     stage.must([*pip, "install", "--no-deps", "--no-index", "--target", site, *wheels.glob("*.whl")])
 
@@ -264,8 +264,8 @@ def stage_python(stage):
 def stage_python_asan(stage):
     """The Python tests that need no framework but NumPy, with the extension under address and undefined."""
     site = WORK / "site-asan"
-    settings = ["-C", "cmake.build-type=Debug", "-C", "cmake.define.DLPARK_SANITIZE=address,undefined"]
-    install_wheel(stage, site, BUILD / "wheel-asan", *settings, "-C", "install.strip=false")
+    settings = ["--config-settings", "cmake.build-type=Debug", "--config-settings", "cmake.define.DLPARK_SANITIZE=address,undefined"]
+    install_wheel(stage, site, BUILD / "wheel-asan", *settings, "--config-settings", "install.strip=false")
     runtime = []
     for library in ("libasan.so", "libstdc++.so"):
         status, path = stage.run(["gcc", f"-print-file-name={library}"], capture=True)
