@@ -28,6 +28,9 @@ void floor_print_libraries(void);
 /* What went wrong, on stderr; ends the program. */
 _Noreturn void floor_die(const char *what);
 
+/* As malloc() gives it; ends the program when there is none. */
+void *floor_get(size_t nbytes);
+
 /* As dlpark_tensor_alloc() gets it: aligned, and in huge pages where the system has them, from 4 MiB on. */
 void *floor_memory(size_t nbytes);
 
