@@ -41,50 +41,56 @@ typedef enum dlpark_image_layout {
     DLPARK_IMAGE_LAYOUT_PIN_32 = 0x7fffffff
 } dlpark_image_layout;
 
-/** How pixels of a WebP or a JPEG are given up for bytes. */
+/** The quality of a JPEG or a lossy WebP unless told otherwise, out of 100. */
 #define DLPARK_IMAGE_QUALITY_DEFAULT 90
 
 /** The pixels that a file may have unless told otherwise: 2^28, 16384 x 16384. */
 #define DLPARK_IMAGE_MAX_PIXELS INT64_C(268435456)
 
-/** Where a picture is and how it shall come. Zero the rest: each field that is not named has its plain meaning. */
+/**
+ * Where a picture is and how it shall come. Zero the rest: each field that is not named has its plain meaning. Grows
+ * only at its end.
+ */
 typedef struct dlpark_image_load_desc {
     const char *path;  /**< the file; or NULL, with `bytes` */
     const void *bytes; /**< the whole file in memory, borrowed until the call returns */
     size_t nbytes;     /**< of `bytes` */
     int32_t channels;  /**< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; 0: as the file has it */
     dlpark_image_layout layout;
-    DLDataType dtype;      /**< DLPARK_U8, DLPARK_U16, or DLPARK_F32 in 0..1; zero: u8, or u16 for 16-bit files */
-    bool keep_orientation; /**< leaves the rows as stored instead of turning them as the EXIF tag says */
-    bool tolerant;         /**< accepts a file that is cut short or damaged, as far as its library can */
-    int64_t max_pixels;    /**< refuses more; 0: DLPARK_IMAGE_MAX_PIXELS */
-    int32_t max_scans;     /**< of a progressive JPEG; 0: 256 */
-    int32_t max_chunks;    /**< ancillary chunks of a PNG; 0: 1000 */
+    DLDataType dtype;         /**< DLPARK_U8, DLPARK_U16, or DLPARK_F32 in 0..1; zero: u8, or u16 for 16-bit files */
+    int32_t keep_orientation; /**< true: leaves the rows as stored instead of turning them as the EXIF tag says */
+    int32_t tolerant;   /**< true: accepts a file that is cut short or damaged, as far as its library can; otherwise
+                           whatever the library warns of is an error */
+    int32_t reserved;   /**< 0 */
+    int64_t max_pixels; /**< refuses more; 0: DLPARK_IMAGE_MAX_PIXELS */
+    int32_t max_scans;  /**< of a progressive JPEG; 0: 256 */
+    int32_t max_chunks; /**< ancillary chunks of a PNG, anywhere in it; 0: 1000 */
 } dlpark_image_load_desc;
 
-/** What a file says of itself, read from its head without decoding. */
+/** What a file says of itself, read without decoding. */
 typedef struct dlpark_image_info {
     dlpark_image_format format;
     int32_t width; /**< pixels, after `orientation` is applied unless keep_orientation */
     int32_t height;
-    int32_t channels;    /**< that loading gives with channels = 0 */
-    int32_t bits;        /**< 8 or 16: that loading gives without a dtype */
-    int32_t orientation; /**< the EXIF tag, 1 to 8; 1 when there is none */
-    bool progressive;    /**< progressive JPEG, interlaced PNG */
-    bool lossless;       /**< PNG, lossless WebP */
-    uint64_t reserved[4];
+    int32_t channels;     /**< that loading gives with channels = 0 */
+    int32_t bits;         /**< 8 or 16: that loading gives without a dtype */
+    int32_t orientation;  /**< the EXIF tag, 1 to 8; 1 when there is none */
+    int32_t progressive;  /**< 1: progressive JPEG, interlaced PNG; 0: no */
+    int32_t lossless;     /**< 1: PNG, lossless WebP; 0: no */
+    uint64_t reserved[4]; /**< 0 */
 } dlpark_image_info;
 
-/** Where a picture goes and how. Zero the rest. */
+/** Where a picture goes and how. Zero the rest. Grows only at its end. */
 typedef struct dlpark_image_save_desc {
     const char *path;           /**< the file; see dlpark_image_save(). Not for encode */
     dlpark_image_format format; /**< ANY: as the path ends (.jpg .jpeg .png .webp) */
     dlpark_image_layout layout; /**< of the view; rank 2 is grey in either */
     int32_t quality;            /**< 1 to 100, JPEG and lossy WebP; 0: DLPARK_IMAGE_QUALITY_DEFAULT */
-    bool lossless;              /**< WebP: every pixel exactly */
+    int32_t lossless;           /**< true: WebP, every pixel exactly */
     int32_t compression; /**< PNG: 1 fast to 9 small; WebP: effort 1 to 6, lossless 1 to 9; 0: the library's own */
     int32_t subsampling; /**< JPEG chroma: 444, 422, 420; 0: 420 */
-    bool progressive;    /**< progressive JPEG */
+    int32_t progressive; /**< true: progressive JPEG */
+    int32_t reserved;    /**< 0 */
 } dlpark_image_save_desc;
 
 /**
@@ -109,7 +115,8 @@ DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_image_read_info(dlpark_image
  * @param err     out, optional. Names the file and the library's reason.
  * @return DLPARK_OK; DLPARK_E_NOT_EMPTY; DLPARK_E_ARGUMENT (contradicting or out of range); DLPARK_E_NOT_FOUND,
  *         DLPARK_E_PERMISSION, DLPARK_E_IO; DLPARK_E_FORMAT (damaged, cut short, of no known format, which the first
- *         bytes tell: no more is read then); DLPARK_E_UNSUPPORTED (animated, arithmetic-coded, 12-bit, a JPEG with a
+ *         bytes tell: no more is read then; unless `tolerant` also what a library would only warn of, but never for
+ *         metadata that do not touch pixels); DLPARK_E_UNSUPPORTED (animated, arithmetic-coded, 12-bit, a JPEG with a
  *         side beyond 65500, which is libjpeg's limit); DLPARK_E_LIMIT (also a `path` of more than 4 GiB - 1 bytes,
  *         however endless); DLPARK_E_MEMORY.
  * Threads: any.

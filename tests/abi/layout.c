@@ -4,10 +4,12 @@
  *     layout            prints the table of this machine
  *     layout lp64.txt   compares; exit status 1 with each line that differs
  *
- * DLPack's structs are the standard's. dlpark's own are frozen from the first release on: what may grow is
- * dlpark_tensor_desc alone, at its end.
+ * DLPack's structs are the standard's. dlpark's own are frozen from the first release on: what may grow are the
+ * descriptions, at their ends. Callers pass their size of one, so it must hold no byte that no field has: a field that
+ * was added there would be read from what an older caller never set.
  */
 #include <dlpark/dlpark.h>
+#include <dlpark/image.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +26,46 @@ typedef struct layout_entry {
     {                                                                                                                  \
 #type "." #field, offsetof(type, field)                                                                        \
     }
+
+/* Field by field without a gap, and none behind the last. With pointers of 32 bits the alignment of int64_t differs. */
+#if UINTPTR_MAX > 0xffffffffu
+#define END(type, field) (offsetof(type, field) + sizeof((type *)0)->field)
+#define FOLLOWS(type, field, next)                                                                                     \
+    _Static_assert(END(type, field) == offsetof(type, next), #type " has a gap behind " #field)
+#define ENDS(type, last) _Static_assert(END(type, last) == sizeof(type), #type " has a gap at its end")
+
+ENDS(dlpark_tensor_desc, storage_nbytes);
+FOLLOWS(dlpark_image_load_desc, path, bytes);
+FOLLOWS(dlpark_image_load_desc, bytes, nbytes);
+FOLLOWS(dlpark_image_load_desc, nbytes, channels);
+FOLLOWS(dlpark_image_load_desc, channels, layout);
+FOLLOWS(dlpark_image_load_desc, layout, dtype);
+FOLLOWS(dlpark_image_load_desc, dtype, keep_orientation);
+FOLLOWS(dlpark_image_load_desc, keep_orientation, tolerant);
+FOLLOWS(dlpark_image_load_desc, tolerant, reserved);
+FOLLOWS(dlpark_image_load_desc, reserved, max_pixels);
+FOLLOWS(dlpark_image_load_desc, max_pixels, max_scans);
+FOLLOWS(dlpark_image_load_desc, max_scans, max_chunks);
+ENDS(dlpark_image_load_desc, max_chunks);
+FOLLOWS(dlpark_image_info, format, width);
+FOLLOWS(dlpark_image_info, width, height);
+FOLLOWS(dlpark_image_info, height, channels);
+FOLLOWS(dlpark_image_info, channels, bits);
+FOLLOWS(dlpark_image_info, bits, orientation);
+FOLLOWS(dlpark_image_info, orientation, progressive);
+FOLLOWS(dlpark_image_info, progressive, lossless);
+FOLLOWS(dlpark_image_info, lossless, reserved);
+ENDS(dlpark_image_info, reserved);
+FOLLOWS(dlpark_image_save_desc, path, format);
+FOLLOWS(dlpark_image_save_desc, format, layout);
+FOLLOWS(dlpark_image_save_desc, layout, quality);
+FOLLOWS(dlpark_image_save_desc, quality, lossless);
+FOLLOWS(dlpark_image_save_desc, lossless, compression);
+FOLLOWS(dlpark_image_save_desc, compression, subsampling);
+FOLLOWS(dlpark_image_save_desc, subsampling, progressive);
+FOLLOWS(dlpark_image_save_desc, progressive, reserved);
+ENDS(dlpark_image_save_desc, reserved);
+#endif
 
 static const layout_entry entries[] = {
     SIZE(DLDeviceType),
@@ -103,6 +145,39 @@ static const layout_entry entries[] = {
     AT(dlpark_tensor_desc, extra_nbytes),
     AT(dlpark_tensor_desc, storage),
     AT(dlpark_tensor_desc, storage_nbytes),
+    SIZE(dlpark_image_load_desc),
+    AT(dlpark_image_load_desc, path),
+    AT(dlpark_image_load_desc, bytes),
+    AT(dlpark_image_load_desc, nbytes),
+    AT(dlpark_image_load_desc, channels),
+    AT(dlpark_image_load_desc, layout),
+    AT(dlpark_image_load_desc, dtype),
+    AT(dlpark_image_load_desc, keep_orientation),
+    AT(dlpark_image_load_desc, tolerant),
+    AT(dlpark_image_load_desc, reserved),
+    AT(dlpark_image_load_desc, max_pixels),
+    AT(dlpark_image_load_desc, max_scans),
+    AT(dlpark_image_load_desc, max_chunks),
+    SIZE(dlpark_image_info),
+    AT(dlpark_image_info, format),
+    AT(dlpark_image_info, width),
+    AT(dlpark_image_info, height),
+    AT(dlpark_image_info, channels),
+    AT(dlpark_image_info, bits),
+    AT(dlpark_image_info, orientation),
+    AT(dlpark_image_info, progressive),
+    AT(dlpark_image_info, lossless),
+    AT(dlpark_image_info, reserved),
+    SIZE(dlpark_image_save_desc),
+    AT(dlpark_image_save_desc, path),
+    AT(dlpark_image_save_desc, format),
+    AT(dlpark_image_save_desc, layout),
+    AT(dlpark_image_save_desc, quality),
+    AT(dlpark_image_save_desc, lossless),
+    AT(dlpark_image_save_desc, compression),
+    AT(dlpark_image_save_desc, subsampling),
+    AT(dlpark_image_save_desc, progressive),
+    AT(dlpark_image_save_desc, reserved),
 };
 
 enum { ENTRIES = sizeof entries / sizeof entries[0] };

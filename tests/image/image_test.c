@@ -84,6 +84,22 @@ static void descriptions_of_other_versions(void **state)
     free(file.bytes);
 }
 
+/* Reserved fields become something one day, so they are looked at; and flags are true by any number. */
+static void reserved_fields_are_zero(void **state)
+{
+    (void)state;
+    picture_bytes file = small_file();
+    dlpark_image_info info;
+    const dlpark_image_load_desc load = {.bytes = file.bytes, .nbytes = file.nbytes, .reserved = 7};
+    assert_fails(DLPARK_E_ARGUMENT, "reserved is 7, not 0", dlpark_image_read_info(&info, &load, e));
+    const dlpark_image_save_desc save = {.format = DLPARK_IMAGE_PNG, .reserved = -1};
+    dlpark_tensor encoded = DLPARK_TENSOR_EMPTY;
+    const dlpark_view view = {0};
+    assert_fails(DLPARK_E_ARGUMENT, "reserved is -1, not 0", dlpark_image_encode(&encoded, &view, &save, NULL, e));
+    assert_null(encoded.managed);
+    free(file.bytes);
+}
+
 static void info_ignores_how_it_shall_come(void **state)
 {
     (void)state;
@@ -144,6 +160,7 @@ int main(void)
         cmocka_unit_test(limits_are_not_negative),
         cmocka_unit_test(an_unknown_file_is_shown_by_its_first_bytes),
         cmocka_unit_test(descriptions_of_other_versions),
+        cmocka_unit_test(reserved_fields_are_zero),
         cmocka_unit_test(info_ignores_how_it_shall_come),
         cmocka_unit_test(info_without_memory_leaves_nothing),
         cmocka_unit_test(every_format_has_its_codec),

@@ -231,6 +231,25 @@ static void limits_are_kept(void **state)
     free(raw.samples);
 }
 
+/* Chunks behind the picture count before memory is taken for it: what is asked for is what the head alone costs. */
+static void chunks_are_counted_before_a_picture_is_made(void **state)
+{
+    (void)state;
+    picture raw;
+    picture_bytes file = png_make_plain(PNG_COLOR_TYPE_RGB, 8, false, 0, &raw);
+    for (int i = 0; i < 6; i++)
+        png_insert(&file, "IEND", "tEXt", "k\0v", 3);
+    dlpark_image_load_desc desc = {.bytes = file.bytes, .nbytes = file.nbytes, .max_chunks = 5};
+    dlpark_image_info info;
+    assert_fails(DLPARK_E_LIMIT, "max_chunks = 5", dlpark_image_read_info(&info, &desc, e));
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    failing_alloc_arm(0);
+    assert_fails(DLPARK_E_LIMIT, "max_chunks = 5", dlpark_image_load(&tensor, &desc, NULL, e));
+    assert_int_equal(failing_alloc_count(), 2); /* assert_fails calls twice: a reader each */
+    free(file.bytes);
+    free(raw.samples);
+}
+
 /* Rows that a prefix of a noise file holds: it does not compress, so bytes are proportional to rows. */
 static int rows_expected(const picture *raw, size_t nbytes)
 {
@@ -304,6 +323,22 @@ static void check_cut_into(const picture_bytes *file, size_t nbytes, const pictu
     dlpark_tensor_release(&tensor);
 }
 
+static void messages_count_from_one(void **state)
+{
+    (void)state;
+    for (int interlaced = 0; interlaced < 2; interlaced++) {
+        picture raw;
+        picture_bytes file = png_make_plain(PNG_COLOR_TYPE_RGB, 8, interlaced == 1, 1 << 20, &raw);
+        picture_bytes part = picture_copy(file.bytes, png_find(&file, "IDAT") + 8 + 20);
+        dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+        assert_fails(DLPARK_E_FORMAT, interlaced ? ", in row 1 of 64, pass 1 of 7" : ", in row 1 of 64",
+                     picture_load(&part, false, &tensor, NULL, e));
+        free(part.bytes);
+        free(file.bytes);
+        free(raw.samples);
+    }
+}
+
 static void tolerated_damage_leaves_zeros(void **state)
 {
     (void)state;
@@ -338,6 +373,148 @@ static void wrong_checksums(void **state)
         free(file.bytes);
     }
     free(sound.bytes);
+    free(raw.samples);
+}
+
+/* Indices of 0 to 3, at 2 or 8 bits, for a palette that is then cut to three colours. */
+static picture_bytes palette_too_short(int depth, bool interlaced, picture *raw)
+{
+    png_kind kind = {.type = PNG_COLOR_TYPE_PALETTE, .depth = depth, .interlaced = interlaced, .level = -1};
+    *raw = png_raw(&kind, 21, 18);
+    for (int i = 0; i < 21 * 18; i++)
+        raw->samples[i] %= 3;
+    raw->samples[17 * 21 + 20] = 3;
+    picture_bytes file = png_make(&kind, raw);
+    size_t at = png_find(&file, "PLTE");
+    size_t end = at + 12 + png_get_uint_32(file.bytes + at);
+    png_save_uint_32(file.bytes + at, 9);
+    memmove(file.bytes + at + 21, file.bytes + end, file.nbytes - end);
+    file.nbytes -= end - (at + 21);
+    png_seal(&file);
+    return file;
+}
+
+static void an_index_beyond_the_palette_is_damage(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 8; way++) {
+        picture raw;
+        const int depth = way % 2 ? 2 : 8;
+        const bool interlaced = way / 2 % 2 == 1;
+        picture_bytes file = palette_too_short(depth, interlaced, &raw);
+        dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+        dlpark_view view;
+        dlpark_image_load_desc desc = {.bytes = file.bytes, .nbytes = file.nbytes};
+        desc.layout = way < 4 ? DLPARK_IMAGE_HWC : DLPARK_IMAGE_CHW;
+        assert_fails(DLPARK_E_FORMAT, "index 3 into a palette of 3 colours, in row 18 of 18",
+                     dlpark_image_load(&tensor, &desc, &view, e));
+        assert_null(tensor.managed);
+        desc.tolerant = true;
+        assert_ok(dlpark_image_load(&tensor, &desc, &view, e));
+        for (int i = 0; i < 21 * 18 * 3; i++) {
+            const int index = raw.samples[i / 3], c = i % 3;
+            const png_color colour = png_palette_colour(index);
+            const int wanted = index == 3 ? 0 : c == 0 ? colour.red : c == 1 ? colour.green : colour.blue;
+            assert_int_equal(((const uint8_t *)view.data)[way < 4 ? i : c * 21 * 18 + i / 3], wanted);
+        }
+        dlpark_tensor_release(&tensor);
+        free(file.bytes);
+        free(raw.samples);
+    }
+}
+
+/* What libpng only warns of, or passes over: an error that names it, and a whole picture to who tolerates it. */
+static void check_warned(picture_bytes *file, const picture *wanted, const char *message)
+{
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+    assert_fails(DLPARK_E_FORMAT, message, picture_load(file, false, &tensor, &view, e));
+    assert_null(tensor.managed);
+    assert_ok(picture_load(file, true, &tensor, &view, e));
+    picture_check(wanted, &view, DLPARK_IMAGE_HWC);
+    dlpark_tensor_release(&tensor);
+    free(file->bytes);
+}
+
+static void check_more_data(const picture_bytes *sound, const picture *raw)
+{
+    const size_t idat = png_find(sound, "IDAT");
+    const size_t length = png_get_uint_32(sound->bytes + idat);
+    picture_bytes file = picture_copy(sound->bytes, sound->nbytes);
+    picture_insert(&file, idat + 8 + length, "more", 4);
+    png_save_uint_32(file.bytes + idat, (png_uint_32)length + 4);
+    png_seal(&file);
+    check_warned(&file, raw, "Extra compressed data");
+    file = picture_copy(sound->bytes, sound->nbytes);
+    png_insert(&file, "IEND", "IDAT", "more", 4);
+    check_warned(&file, raw, "IDAT: more data behind the end");
+}
+
+static void more_data_than_the_picture_has(void **state)
+{
+    (void)state;
+    for (int interlaced = 0; interlaced < 2; interlaced++) {
+        picture raw;
+        picture_bytes file = png_make_plain(PNG_COLOR_TYPE_GRAY, 8, interlaced == 1, 1 << 20, &raw);
+        check_more_data(&file, &raw);
+        png_insert(&file, "IEND", "IDAT", "", 0); /* says nothing, and is allowed */
+        picture_check_file(&raw, &file);
+        free(file.bytes);
+        free(raw.samples);
+    }
+}
+
+static void more_rows_than_the_picture_has(void **state)
+{
+    (void)state;
+    picture raw;
+    picture_bytes file = png_make_plain(PNG_COLOR_TYPE_GRAY, 8, false, 0, &raw);
+    png_save_uint_32(file.bytes + 20, 63);
+    png_seal(&file);
+    picture shorter = raw;
+    shorter.height = 63;
+    check_warned(&file, &shorter, "IDAT: Too much image data, in row 63 of 63");
+    free(raw.samples);
+}
+
+static void transparency_that_does_not_fit(void **state)
+{
+    (void)state;
+    png_kind kind = {.type = PNG_COLOR_TYPE_PALETTE, .depth = 2, .level = -1};
+    picture raw = png_raw(&kind, 9, 5);
+    picture wanted = png_picture(&kind, &raw);
+    picture_bytes file = png_make(&kind, &raw);
+    png_insert(&file, "IDAT", "tRNS", "\x10\x20\x30\x40\x50", 5);
+    check_warned(&file, &wanted, "tRNS: invalid");
+    free(wanted.samples);
+    free(raw.samples);
+
+    file = png_make_plain(PNG_COLOR_TYPE_GRAY, 8, false, 0, &raw);
+    png_insert(&file, "IDAT", "tRNS", "\x00\x01\x02", 3);
+    check_warned(&file, &raw, "tRNS: invalid");
+    free(raw.samples);
+}
+
+/* Chunks that do not touch pixels are not parsed: whatever is wrong with them, the picture is good. */
+static void odd_metadata_is_no_damage(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"iCCP", "sRGB", "gAMA", "cHRM", "pHYs", "tIME", "bKGD", "hIST", "sBIT",
+                                        "sPLT", "tEXt", "zTXt", "iTXt", "oFFs", "pCAL", "sCAL", "prIv"};
+    picture raw;
+    picture_bytes file = png_make_plain(PNG_COLOR_TYPE_RGB, 8, false, 0, &raw);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        png_insert(&file, "IDAT", types[i], "", 0);
+        png_insert(&file, "IDAT", types[i], "nonsense", 8);
+        png_insert(&file, "IEND", types[i], "too late", 8);
+    }
+    const size_t large = (size_t)9 << 20;
+    unsigned char *text = picture_memory(large);
+    memcpy(text, "k", 2);
+    png_insert(&file, "IDAT", "tEXt", text, large);
+    picture_check_file(&raw, &file);
+    free(text);
+    free(file.bytes);
     free(raw.samples);
 }
 
@@ -474,9 +651,16 @@ int main(void)
         cmocka_unit_test(animation_is_refused_by_name),
         cmocka_unit_test(compressed_text_is_never_inflated),
         cmocka_unit_test(limits_are_kept),
+        cmocka_unit_test(chunks_are_counted_before_a_picture_is_made),
+        cmocka_unit_test(messages_count_from_one),
         cmocka_unit_test(files_cut_short),
         cmocka_unit_test(tolerated_damage_leaves_zeros),
         cmocka_unit_test(wrong_checksums),
+        cmocka_unit_test(an_index_beyond_the_palette_is_damage),
+        cmocka_unit_test(more_data_than_the_picture_has),
+        cmocka_unit_test(more_rows_than_the_picture_has),
+        cmocka_unit_test(transparency_that_does_not_fit),
+        cmocka_unit_test(odd_metadata_is_no_damage),
         cmocka_unit_test(random_damage),
         cmocka_unit_test(rows_with_a_pitch_leave_the_gaps_alone),
         cmocka_unit_test(written_files_hold_every_sample),

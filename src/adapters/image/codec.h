@@ -2,6 +2,9 @@
  * What the parts of the image adapter say to each other: a reader per file, a sink for decoded rows, a source for
  * encoders. A codec knows its library; everything else (files, options, orientation, channels, depth, layout) is done
  * once, around it.
+ *
+ * The static names of a codec begin with read or write and the format, readpng_ or writejpeg_, and those of its errors
+ * with pngfault_: png_ and jpeg_ are the libraries' own.
  */
 #ifndef DLPARK_IMAGE_CODEC_H
 #define DLPARK_IMAGE_CODEC_H
@@ -85,6 +88,15 @@ struct image_codec {
 extern const image_codec dlpark__image_jpeg;
 extern const image_codec dlpark__image_png;
 extern const image_codec dlpark__image_webp;
+
+/* ---- jpeg_write.c, png_write.c, webp_write.c: the encode of each codec ---- */
+
+dlpark_status dlpark__jpeg_encode(const image_source *source, const dlpark_image_save_desc *desc, image_buffer *out,
+                                  dlpark_error *err);
+dlpark_status dlpark__png_encode(const image_source *source, const dlpark_image_save_desc *desc, image_buffer *out,
+                                 dlpark_error *err);
+dlpark_status dlpark__webp_encode(const image_source *source, const dlpark_image_save_desc *desc, image_buffer *out,
+                                  dlpark_error *err);
 
 /* ---- rows.c ---- */
 

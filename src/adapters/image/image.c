@@ -71,6 +71,8 @@ static dlpark_status image_check_source(const dlpark_image_load_desc *desc, dlpa
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "max_scans is %" PRId32, desc->max_scans);
     if (desc->max_chunks < 0)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "max_chunks is %" PRId32, desc->max_chunks);
+    if (desc->reserved != 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "reserved is %" PRId32 ", not 0", desc->reserved);
     return DLPARK_OK;
 }
 
@@ -128,7 +130,7 @@ dlpark_status dlpark__image_open(image_opened *opened, const dlpark_image_load_d
         .name = opened->name.text,
         .bytes = desc->path ? opened->file.bytes : desc->bytes,
         .nbytes = desc->path ? opened->file.nbytes : desc->nbytes,
-        .tolerant = desc->tolerant,
+        .tolerant = desc->tolerant != 0,
         .max_pixels = desc->max_pixels ? desc->max_pixels : DLPARK_IMAGE_MAX_PIXELS,
         .max_scans = desc->max_scans ? desc->max_scans : IMAGE_SCANS_DEFAULT,
         .max_chunks = desc->max_chunks ? desc->max_chunks : IMAGE_CHUNKS_DEFAULT,

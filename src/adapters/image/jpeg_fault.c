@@ -5,7 +5,7 @@
 
 #include <jerror.h>
 
-static dlpark_status jpeg_fault_status(int code)
+static dlpark_status jpegfault_status(int code)
 {
     switch (code) {
     case JERR_OUT_OF_MEMORY:
@@ -21,43 +21,43 @@ static dlpark_status jpeg_fault_status(int code)
     }
 }
 
-static void jpeg_fault_exit(j_common_ptr cinfo)
+static void jpegfault_exit(j_common_ptr cinfo)
 {
-    jpeg_fault *fault = (jpeg_fault *)cinfo->err;
-    fault->status = jpeg_fault_status(cinfo->err->msg_code);
+    jpegfault *fault = (jpegfault *)cinfo->err;
+    fault->status = jpegfault_status(cinfo->err->msg_code);
     (*cinfo->err->format_message)(cinfo, fault->reason);
     longjmp(fault->jump, 1);
 }
 
 /* Negative levels are warnings: the data is damaged and libjpeg would go on with a guess. */
-static void jpeg_fault_emit(j_common_ptr cinfo, int level)
+static void jpegfault_emit(j_common_ptr cinfo, int level)
 {
-    jpeg_fault *fault = (jpeg_fault *)cinfo->err;
+    jpegfault *fault = (jpegfault *)cinfo->err;
     if (level >= 0)
         return;
     cinfo->err->num_warnings++;
     if (!fault->tolerant)
-        jpeg_fault_exit(cinfo);
+        jpegfault_exit(cinfo);
 }
 
-static void jpeg_fault_print(j_common_ptr cinfo)
+static void jpegfault_print(j_common_ptr cinfo)
 {
     (void)cinfo; /* nothing is ever printed */
 }
 
-struct jpeg_error_mgr *dlpark__jpeg_fault_init(jpeg_fault *fault, bool tolerant)
+struct jpeg_error_mgr *dlpark__jpeg_fault_init(jpegfault *fault, bool tolerant)
 {
     (void)jpeg_std_error(&fault->base);
-    fault->base.error_exit = jpeg_fault_exit;
-    fault->base.emit_message = jpeg_fault_emit;
-    fault->base.output_message = jpeg_fault_print;
+    fault->base.error_exit = jpegfault_exit;
+    fault->base.emit_message = jpegfault_emit;
+    fault->base.output_message = jpegfault_print;
     fault->tolerant = tolerant;
     fault->status = DLPARK_OK;
     fault->reason[0] = '\0';
     return &fault->base;
 }
 
-bool dlpark__jpeg_guard(jpeg_fault *fault, void (*step)(void *context), void *context)
+bool dlpark__jpeg_guard(jpegfault *fault, void (*step)(void *context), void *context)
 {
     if (setjmp(fault->jump))
         return false;
@@ -65,7 +65,7 @@ bool dlpark__jpeg_guard(jpeg_fault *fault, void (*step)(void *context), void *co
     return true;
 }
 
-void dlpark__jpeg_fault_raise(jpeg_fault *fault, dlpark_status status, const char *format, ...)
+void dlpark__jpeg_fault_raise(jpegfault *fault, dlpark_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -75,7 +75,7 @@ void dlpark__jpeg_fault_raise(jpeg_fault *fault, dlpark_status status, const cha
     longjmp(fault->jump, 1);
 }
 
-dlpark_status dlpark__jpeg_fault_report(const jpeg_fault *fault, const char *name, dlpark_error *err)
+dlpark_status dlpark__jpeg_fault_report(const jpegfault *fault, const char *name, dlpark_error *err)
 {
     return dlpark_error_set(err, fault->status, "%s: %s", name, fault->reason);
 }

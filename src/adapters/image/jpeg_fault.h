@@ -13,29 +13,24 @@
 
 #include "codec.h"
 
-typedef struct jpeg_fault {
+typedef struct jpegfault {
     struct jpeg_error_mgr base; /* first: libjpeg's pointer to it is one to us */
     jmp_buf jump;
     bool tolerant; /* warnings are not faults */
     dlpark_status status;
     char reason[JMSG_LENGTH_MAX];
-} jpeg_fault;
+} jpegfault;
 
 /* Fills the manager that is to be put into cinfo->err. */
-struct jpeg_error_mgr *dlpark__jpeg_fault_init(jpeg_fault *fault, bool tolerant);
+struct jpeg_error_mgr *dlpark__jpeg_fault_init(jpegfault *fault, bool tolerant);
 
 /* Runs the step; false when libjpeg gave up, with status and reason in the fault. Steps allocate nothing. */
-bool dlpark__jpeg_guard(jpeg_fault *fault, void (*step)(void *context), void *context);
+bool dlpark__jpeg_guard(jpegfault *fault, void (*step)(void *context), void *context);
 
 /* Gives up from inside a step or a callback of libjpeg. Does not return. */
-void dlpark__jpeg_fault_raise(jpeg_fault *fault, dlpark_status status, const char *format, ...) DLPARK_PRINTF(3, 4);
+void dlpark__jpeg_fault_raise(jpegfault *fault, dlpark_status status, const char *format, ...) DLPARK_PRINTF(3, 4);
 
 /* "name: reason". Returns the fault's status. */
-dlpark_status dlpark__jpeg_fault_report(const jpeg_fault *fault, const char *name, dlpark_error *err);
-
-/* ---- jpeg_write.c ---- */
-
-dlpark_status dlpark__jpeg_encode(const image_source *source, const dlpark_image_save_desc *desc, image_buffer *out,
-                                  dlpark_error *err);
+dlpark_status dlpark__jpeg_fault_report(const jpegfault *fault, const char *name, dlpark_error *err);
 
 #endif

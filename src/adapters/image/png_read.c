@@ -1,23 +1,23 @@
 /*
  * PNG files by libpng's row interface. The simplified interface would apply gamma; here samples stay the file's own.
  *
- * libpng reports failure by longjmp. Everything that can jump is a step without resources of its own, run by
- * readpng_run(); what a step needs or leaves is in the heap block below, so no variable is lost by the jump.
+ * What can fail is a step, as png_fault.h says; what a step needs or leaves is in the heap block below.
+ *
+ * Whatever libpng warns of is an error here, unless damage is tolerated. That costs no good photograph: the chunks
+ * whose content does not touch pixels, and of which libpng has the most to say, are passed over unparsed.
  */
-#include <png.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "parts.h"
+#include "png_fault.h"
 
-#define READPNG_SIDE_MAX        0x7fffffff
-#define READPNG_CHUNK_BYTES_MAX (UINT32_C(8) << 20)
-#define READPNG_SIGNATURE       8 /* bytes before the first chunk */
-#define READPNG_NOWHERE         SIZE_MAX
+#define READPNG_SIDE_MAX  0x7fffffff
+#define READPNG_SIGNATURE 8 /* bytes before the first chunk */
+#define READPNG_NOWHERE   SIZE_MAX
 
 typedef struct readpng {
-    jmp_buf jump;
+    pngfault fault;
     png_structp png;
     png_infop info;
 
@@ -26,15 +26,12 @@ typedef struct readpng {
     size_t position;
     size_t shortened_at; /* an IDAT head whose length is replaced, or NOWHERE */
     uint32_t shortened_to;
-    bool tolerant;
-
-    bool out_of_memory;
     bool cut_short;
-    char error[96];
-    char warning[96];
 
     image_sample sample; /* what libpng is asked to deliver */
     int32_t channels;
+    unsigned char colours[256][4]; /* the palette, RGBA; black where it has no entry */
+    int ncolours;
     int passes;
     int pass; /* under way */
     int32_t y;
@@ -58,20 +55,6 @@ typedef struct readpng_chunk {
 
 /* ---- libpng's callbacks ---- */
 
-static void readpng_on_error(png_structp png, png_const_charp text)
-{
-    readpng *r = png_get_error_ptr(png);
-    snprintf(r->error, sizeof r->error, "%s", text);
-    longjmp(r->jump, 1);
-}
-
-/* The last one is often the reason of the error that follows: "Invalid IHDR data" after "Image width is zero". */
-static void readpng_on_warning(png_structp png, png_const_charp text)
-{
-    readpng *r = png_get_error_ptr(png);
-    snprintf(r->warning, sizeof r->warning, "%s", text);
-}
-
 static void readpng_on_read(png_structp png, png_bytep to, size_t nbytes)
 {
     readpng *r = png_get_io_ptr(png);
@@ -85,29 +68,6 @@ static void readpng_on_read(png_structp png, png_bytep to, size_t nbytes)
     r->position += nbytes;
 }
 
-static png_voidp readpng_on_malloc(png_structp png, png_alloc_size_t nbytes)
-{
-    readpng *r = png_get_mem_ptr(png);
-    void *memory = malloc(nbytes);
-    r->out_of_memory = r->out_of_memory || memory == NULL;
-    return memory;
-}
-
-static void readpng_on_free(png_structp png, png_voidp memory)
-{
-    (void)png;
-    free(memory);
-}
-
-/* The only setjmp: false when the step, which must not own anything, was left by an error. */
-static bool readpng_run(readpng *r, void (*step)(readpng *r))
-{
-    if (setjmp(r->jump) != 0)
-        return false;
-    step(r);
-    return true;
-}
-
 /* ---- walking the chunks, without libpng ---- */
 
 /* The chunk whose head is at `at`; false when there is no whole head or an impossible length. */
@@ -115,7 +75,7 @@ static bool readpng_chunk_at(const readpng *r, size_t at, readpng_chunk *chunk)
 {
     if (at > r->nbytes || r->nbytes - at < 8)
         return false;
-    uint32_t said = parts_be32(r->bytes + at);
+    uint32_t said = parts_load_be32(r->bytes + at);
     if (said > READPNG_SIDE_MAX)
         return false;
     *chunk = (readpng_chunk){at, r->bytes + at + 4, r->bytes + at + 8, said, said};
@@ -150,43 +110,39 @@ static dlpark_status readpng_count_ancillary(const image_reader *reader, const r
  * would otherwise drop the last one although it is usable. */
 static void readpng_shorten(readpng *r, const readpng_chunk *chunk)
 {
-    if (r->tolerant && chunk->there < chunk->said) {
+    if (r->fault.tolerant && chunk->there < chunk->said) {
         r->shortened_at = chunk->at;
         r->shortened_to = (uint32_t)chunk->there;
     }
 }
 
-/* What libpng does not tell: animation, and the orientation, which counts only before the picture. */
-static dlpark_status readpng_walk_head(image_reader *reader, readpng *r, dlpark_error *err)
+static dlpark_status readpng_refuse_animation(const image_reader *reader, const readpng_chunk *chunk, dlpark_error *err)
 {
-    int32_t count = 0;
-    readpng_chunk chunk;
-    for (size_t at = READPNG_SIGNATURE; readpng_chunk_at(r, at, &chunk); at = readpng_after(r, &chunk)) {
-        if (readpng_is(&chunk, "IDAT")) {
-            readpng_shorten(r, &chunk);
-            return DLPARK_OK;
-        }
-        DLPARK_TRY(readpng_count_ancillary(reader, &chunk, &count, err));
-        if (readpng_is(&chunk, "acTL"))
-            return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "%s: animated PNG (acTL, %u frames)", reader->name,
-                                    chunk.there >= 4 ? (unsigned)parts_be32(chunk.data) : 0);
-        if (readpng_is(&chunk, "eXIf"))
-            reader->head.orientation = dlpark__exif_orientation(chunk.data, chunk.there);
-    }
-    return DLPARK_OK;
+    if (!readpng_is(chunk, "acTL"))
+        return DLPARK_OK;
+    return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "%s: animated PNG (acTL, %u frames)", reader->name,
+                            chunk->there >= 4 ? (unsigned)parts_load_be32(chunk->data) : 0);
 }
 
-/* All chunks, those behind the picture included, which reading only the head would not look at. */
-static dlpark_status readpng_walk_all(const image_reader *reader, readpng *r, dlpark_error *err)
+/* What libpng does not tell: how many chunks there are; animation and orientation, which count only before the
+ * picture. All of the file, so that what is refused is refused before memory is taken for a picture. */
+static dlpark_status readpng_walk(image_reader *reader, readpng *r, dlpark_error *err)
 {
     int32_t count = 0;
+    bool before_picture = true;
     readpng_chunk chunk;
     for (size_t at = READPNG_SIGNATURE; readpng_chunk_at(r, at, &chunk); at = readpng_after(r, &chunk)) {
-        DLPARK_TRY(readpng_count_ancillary(reader, &chunk, &count, err));
         if (readpng_is(&chunk, "IEND"))
             break;
-        if (readpng_is(&chunk, "IDAT"))
+        if (readpng_is(&chunk, "IDAT")) {
+            before_picture = false;
             readpng_shorten(r, &chunk);
+        }
+        DLPARK_TRY(readpng_count_ancillary(reader, &chunk, &count, err));
+        if (before_picture)
+            DLPARK_TRY(readpng_refuse_animation(reader, &chunk, err));
+        if (before_picture && readpng_is(&chunk, "eXIf"))
+            reader->head.orientation = dlpark__exif_orientation(chunk.data, chunk.there);
     }
     return DLPARK_OK;
 }
@@ -201,36 +157,42 @@ static bool readpng_matches(const unsigned char *bytes, size_t nbytes)
 
 static dlpark_status readpng_fail(const image_reader *reader, const readpng *r, dlpark_error *err)
 {
-    if (r->out_of_memory)
+    if (r->fault.out_of_memory)
         return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a PNG of %d x %d pixels", reader->name,
                                 (int)reader->head.width, (int)reader->head.height);
+    if (r->info == NULL)
+        return dlpark_error_set(err, DLPARK_E_FOREIGN, "%s: libpng does not start: %s%s", reader->name, r->fault.reason,
+                                r->fault.warning);
     char where[64] = "";
     if (r->pass < r->passes && r->passes == 1)
-        snprintf(where, sizeof where, ", in row %d of %d", (int)r->y, (int)r->height);
+        snprintf(where, sizeof where, ", in row %d of %d", (int)r->y + 1, (int)r->height);
     else if (r->pass < r->passes)
-        snprintf(where, sizeof where, ", in row %d of %d, pass %d of 7", (int)r->y, (int)r->height, r->pass);
+        snprintf(where, sizeof where, ", in row %d of %d, pass %d of 7", (int)r->y + 1, (int)r->height, r->pass + 1);
     if (r->cut_short)
         return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: the PNG is cut short after %zu bytes%s", reader->name,
                                 r->nbytes, where);
-    bool explained = r->warning[0] != '\0';
-    return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: damaged PNG: %s%s%s%s%s", reader->name, r->error,
-                            explained ? " (" : "", r->warning, explained ? ")" : "", where);
+    bool explained = r->fault.warning[0] != '\0';
+    return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: damaged PNG: %s%s%s%s%s", reader->name, r->fault.reason,
+                            explained ? " (" : "", r->fault.warning, explained ? ")" : "", where);
 }
 
-static void readpng_step_create(readpng *r)
+static void readpng_step_create(void *context)
 {
-    r->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, r, readpng_on_error, readpng_on_warning, r,
-                                      readpng_on_malloc, readpng_on_free);
+    readpng *r = context;
+    r->png = dlpark__png_fault_reader(&r->fault);
     r->info = r->png != NULL ? png_create_info_struct(r->png) : NULL;
 }
 
-static void readpng_step_head(readpng *r)
+static void readpng_step_head(void *context)
 {
+    readpng *r = context;
     png_structp png = r->png;
     png_set_read_fn(png, r, readpng_on_read);
     png_set_user_limits(png, READPNG_SIDE_MAX, READPNG_SIDE_MAX);
-    png_set_chunk_malloc_max(png, READPNG_CHUNK_BYTES_MAX);
-    if (r->tolerant)
+    /* libpng would complain of large chunks that it passes over; of those that it reads it allocates none. */
+    png_set_chunk_malloc_max(png, PNG_UINT_31_MAX);
+    png_set_benign_errors(png, r->fault.tolerant);
+    if (r->fault.tolerant)
         png_set_crc_action(png, PNG_CRC_WARN_USE, PNG_CRC_WARN_DISCARD);
     else
         png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
@@ -256,10 +218,10 @@ static void readpng_fill_head(const readpng *r, dlpark_image_info *head)
 static dlpark_status readpng_start(image_reader *reader, readpng *r, dlpark_error *err)
 {
     reader->head.orientation = 1;
-    DLPARK_TRY(readpng_walk_head(reader, r, err));
-    if (!readpng_run(r, readpng_step_create) || r->info == NULL)
+    DLPARK_TRY(readpng_walk(reader, r, err));
+    if (!dlpark__png_guard(&r->fault, readpng_step_create, r) || r->info == NULL)
         return readpng_fail(reader, r, err);
-    if (!readpng_run(r, readpng_step_head))
+    if (!dlpark__png_guard(&r->fault, readpng_step_head, r))
         return readpng_fail(reader, r, err);
     readpng_fill_head(r, &reader->head);
     return DLPARK_OK;
@@ -284,7 +246,7 @@ static dlpark_status readpng_open(image_reader *reader, dlpark_error *err)
         return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a PNG reader", reader->name);
     r->bytes = reader->bytes;
     r->nbytes = reader->nbytes;
-    r->tolerant = reader->tolerant;
+    r->fault.tolerant = reader->tolerant;
     r->shortened_at = READPNG_NOWHERE;
     dlpark_status status = readpng_start(reader, r, err);
     if (status != DLPARK_OK)
@@ -294,16 +256,8 @@ static dlpark_status readpng_open(image_reader *reader, dlpark_error *err)
 
 /* ---- decode ---- */
 
-static bool readpng_little_endian(void)
-{
-    const uint16_t one = 1;
-    unsigned char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
-}
-
 /* What libpng shall deliver: the sink's own samples and channels, which it converts exactly, except for what it cannot
- * do exactly or at all: grey from colour, and floats. */
+ * do exactly or at all: grey from colour, floats, and 16 bits from a palette, whose colours are put in here. */
 static void readpng_choose(readpng *r, const dlpark_image_info *head, const image_sink *sink)
 {
     r->sample = sink->sample;
@@ -312,9 +266,53 @@ static void readpng_choose(readpng *r, const dlpark_image_info *head, const imag
         r->sample = head->bits == 16 ? IMAGE_U16 : IMAGE_U8;
         r->channels = head->channels;
     }
+    if (png_get_color_type(r->png, r->info) == PNG_COLOR_TYPE_PALETTE)
+        r->sample = IMAGE_U8;
 }
 
-static void readpng_step_transforms(readpng *r)
+/* Called by libpng on each row of indices, one a byte, which become pixels in place: from the last one on, so that none
+ * is written over before it is read. libpng's own way gives black for an index that the palette lacks, in silence. */
+static void readpng_on_indices(png_structp png, png_row_infop row, png_bytep data)
+{
+    const readpng *r = png_get_user_transform_ptr(png);
+    const size_t channels = (size_t)r->channels;
+    for (size_t x = row->width; x-- > 0;) {
+        const int index = data[x];
+        if (index >= r->ncolours && !r->fault.tolerant) {
+            char text[64];
+            snprintf(text, sizeof text, "index %d into a palette of %d colours", index, r->ncolours);
+            png_error(png, text);
+        }
+        memcpy(data + x * channels, r->colours[index], 3);
+        if (channels == 4)
+            data[4 * x + 3] = r->colours[index][3];
+    }
+}
+
+static void readpng_palette(readpng *r)
+{
+    png_colorp colours = NULL;
+    png_bytep alphas = NULL;
+    int nalphas = 0;
+    (void)png_get_PLTE(r->png, r->info, &colours, &r->ncolours);
+    (void)png_get_tRNS(r->png, r->info, &alphas, &nalphas, NULL);
+    for (int i = 0; i < 256; i++) {
+        r->colours[i][3] = 0xff;
+        if (i < r->ncolours) {
+            r->colours[i][0] = colours[i].red;
+            r->colours[i][1] = colours[i].green;
+            r->colours[i][2] = colours[i].blue;
+        }
+        if (i < nalphas)
+            r->colours[i][3] = alphas[i];
+    }
+    png_set_packing(r->png);
+    png_set_read_user_transform_fn(r->png, readpng_on_indices);
+    png_set_user_transform_info(r->png, r, 8, r->channels);
+}
+
+/* Samples that are colours themselves. */
+static void readpng_samples(readpng *r)
 {
     png_structp png = r->png;
     dlpark_image_info head = {0};
@@ -330,11 +328,20 @@ static void readpng_step_transforms(readpng *r)
         png_set_gray_to_rgb(png);
     if (head.channels % 2 == 1 && r->channels % 2 == 0)
         png_set_add_alpha(png, 0xffff, PNG_FILLER_AFTER);
-    if (r->sample == IMAGE_U16 && readpng_little_endian())
+    if (r->sample == IMAGE_U16 && parts_host_is_little_endian())
         png_set_swap(png);
-    r->passes = png_set_interlace_handling(png);
+}
+
+static void readpng_step_transforms(void *context)
+{
+    readpng *r = context;
+    if (png_get_color_type(r->png, r->info) == PNG_COLOR_TYPE_PALETTE)
+        readpng_palette(r);
+    else
+        readpng_samples(r);
+    r->passes = png_set_interlace_handling(r->png);
     r->pass = r->passes;
-    png_read_update_info(png, r->info);
+    png_read_update_info(r->png, r->info);
 }
 
 /* Puts the collected rows, the last of which is before row `end`. */
@@ -345,28 +352,40 @@ static void readpng_flush(readpng *r, int32_t end)
     r->gathered = 0;
 }
 
-static void readpng_step_rows(readpng *r)
+/* libpng passes over pixel data that lies in chunks of its own behind the end of the compressed stream. */
+static void readpng_refuse_more_data(readpng *r)
 {
+    readpng_chunk chunk;
+    for (size_t at = r->position; readpng_chunk_at(r, at, &chunk); at = readpng_after(r, &chunk))
+        if (readpng_is(&chunk, "IDAT") && chunk.said > 0)
+            png_error(r->png, "IDAT: more data behind the end of the picture's");
+}
+
+static void readpng_step_rows(void *context)
+{
+    readpng *r = context;
     for (r->pass = 0; r->pass < r->passes; r->pass++)
         for (r->y = 0; r->y < r->height; r->y++) {
             png_read_row(r->png, r->rows + (r->block == 0 ? r->y : r->gathered) * r->stride, NULL);
             if (r->block != 0 && (++r->gathered == r->block || r->y + 1 == r->height))
                 readpng_flush(r, r->y + 1);
         }
+    if (!r->fault.tolerant)
+        readpng_refuse_more_data(r);
     png_read_end(r->png, NULL);
 }
 
 /* Runs the rows. A file that is damaged there is none to somebody who tolerates it; memory that is out always is. */
 static dlpark_status readpng_rows(const image_reader *reader, readpng *r, dlpark_error *err)
 {
-    if (readpng_run(r, readpng_step_rows) || (r->tolerant && !r->out_of_memory))
+    if (dlpark__png_guard(&r->fault, readpng_step_rows, r) || (r->fault.tolerant && !r->fault.out_of_memory))
         return DLPARK_OK;
     return readpng_fail(reader, r, err);
 }
 
 static dlpark_status readpng_no_memory(const image_reader *reader, readpng *r, dlpark_error *err)
 {
-    r->out_of_memory = true;
+    r->fault.out_of_memory = true;
     return readpng_fail(reader, r, err);
 }
 
@@ -375,10 +394,10 @@ static dlpark_status readpng_direct(const image_reader *reader, readpng *r, dlpa
     r->rows = r->sink->data;
     r->stride = r->sink->y_stride;
     /* Seven passes leave holes everywhere when they end early, one leaves the rows that did not come. */
-    if (r->passes > 1 && r->tolerant && !parts_blank(r->sink, 0))
+    if (r->passes > 1 && r->fault.tolerant && !parts_zero_rows_from(r->sink, 0))
         return readpng_no_memory(reader, r, err);
     DLPARK_TRY(readpng_rows(reader, r, err));
-    if (r->passes == 1 && r->pass == 0 && !parts_blank(r->sink, r->y))
+    if (r->passes == 1 && r->pass == 0 && !parts_zero_rows_from(r->sink, r->y))
         return readpng_no_memory(reader, r, err);
     return DLPARK_OK;
 }
@@ -387,7 +406,7 @@ static dlpark_status readpng_block_by_block(const image_reader *reader, readpng 
                                             dlpark_error *err)
 {
     r->block = dlpark__image_sink_block(r->sink);
-    unsigned char *rows = parts_rows((size_t)r->block, row_nbytes);
+    unsigned char *rows = parts_alloc_rows((size_t)r->block, row_nbytes);
     if (rows == NULL)
         return readpng_no_memory(reader, r, err);
     r->rows = rows;
@@ -396,7 +415,7 @@ static dlpark_status readpng_block_by_block(const image_reader *reader, readpng 
     if (status == DLPARK_OK)
         readpng_flush(r, r->y);
     free(rows);
-    if (status == DLPARK_OK && r->pass == 0 && !parts_blank(r->sink, r->y))
+    if (status == DLPARK_OK && r->pass == 0 && !parts_zero_rows_from(r->sink, r->y))
         return readpng_no_memory(reader, r, err);
     return status;
 }
@@ -404,14 +423,14 @@ static dlpark_status readpng_block_by_block(const image_reader *reader, readpng 
 /* Every pass touches rows all over, so they are gathered before the first can be put. */
 static dlpark_status readpng_interlaced(const image_reader *reader, readpng *r, size_t row_nbytes, dlpark_error *err)
 {
-    unsigned char *picture = parts_rows((size_t)r->height, row_nbytes);
+    unsigned char *picture = parts_alloc_rows((size_t)r->height, row_nbytes);
     if (picture == NULL)
         return readpng_no_memory(reader, r, err);
     r->rows = picture;
     r->stride = (ptrdiff_t)row_nbytes;
     dlpark_status status = readpng_rows(reader, r, err);
     if (status == DLPARK_OK)
-        parts_put(r->sink, picture, row_nbytes, r->sample, r->channels);
+        parts_put_picture(r->sink, picture, row_nbytes, r->sample, r->channels);
     free(picture);
     return status;
 }
@@ -421,9 +440,8 @@ static dlpark_status readpng_decode(image_reader *reader, const image_sink *sink
     readpng *r = reader->state;
     r->sink = sink;
     r->height = sink->height;
-    DLPARK_TRY(readpng_walk_all(reader, r, err));
     readpng_choose(r, &reader->head, sink);
-    if (!readpng_run(r, readpng_step_transforms))
+    if (!dlpark__png_guard(&r->fault, readpng_step_transforms, r))
         return readpng_fail(reader, r, err);
     size_t sample_nbytes = r->sample == IMAGE_U16 ? 2 : 1;
     size_t row_nbytes = png_get_rowbytes(r->png, r->info);

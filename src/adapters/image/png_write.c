@@ -1,46 +1,27 @@
 /*
- * PNG files by libpng's row interface. As in png_read.c, what can longjmp is a step without resources of its own.
+ * PNG files by libpng's row interface. What can fail is a step, as png_fault.h says.
  */
-#include <png.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "parts.h"
+#include "png_fault.h"
 
 #define WRITEPNG_SIDE_MAX    0x7fffffff
 #define WRITEPNG_IDAT_NBYTES 65536
 
 typedef struct writepng {
-    jmp_buf jump;
+    pngfault fault;
     png_structp png;
     png_infop info;
     const image_source *source;
     const dlpark_image_save_desc *desc;
     image_buffer *out;
     unsigned char *row; /* gathered; NULL when the source's own rows can be handed on */
-    bool out_of_memory;
-    char error[96];
 } writepng;
-
-static void writepng_on_error(png_structp png, png_const_charp text)
-{
-    writepng *w = png_get_error_ptr(png);
-    snprintf(w->error, sizeof w->error, "%s", text);
-    longjmp(w->jump, 1);
-}
-
-static void writepng_on_warning(png_structp png, png_const_charp text)
-{
-    (void)png;
-    (void)text;
-}
 
 static void writepng_on_write(png_structp png, png_bytep bytes, size_t nbytes)
 {
     writepng *w = png_get_io_ptr(png);
     if (!dlpark__image_buffer_append(w->out, bytes, nbytes)) {
-        w->out_of_memory = true;
+        w->fault.out_of_memory = true;
         png_error(png, "out of memory");
     }
 }
@@ -50,45 +31,16 @@ static void writepng_on_flush(png_structp png)
     (void)png;
 }
 
-static png_voidp writepng_on_malloc(png_structp png, png_alloc_size_t nbytes)
+static void writepng_step_create(void *context)
 {
-    writepng *w = png_get_mem_ptr(png);
-    void *memory = malloc(nbytes);
-    w->out_of_memory = w->out_of_memory || memory == NULL;
-    return memory;
-}
-
-static void writepng_on_free(png_structp png, png_voidp memory)
-{
-    (void)png;
-    free(memory);
-}
-
-static bool writepng_run(writepng *w, void (*step)(writepng *w))
-{
-    if (setjmp(w->jump) != 0)
-        return false;
-    step(w);
-    return true;
-}
-
-static void writepng_step_create(writepng *w)
-{
-    w->png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, w, writepng_on_error, writepng_on_warning, w,
-                                       writepng_on_malloc, writepng_on_free);
+    writepng *w = context;
+    w->png = dlpark__png_fault_writer(&w->fault);
     w->info = w->png != NULL ? png_create_info_struct(w->png) : NULL;
 }
 
-static bool writepng_little_endian(void)
+static void writepng_step_head(void *context)
 {
-    const uint16_t one = 1;
-    unsigned char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
-}
-
-static void writepng_step_head(writepng *w)
-{
+    writepng *w = context;
     static const int types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                 PNG_COLOR_TYPE_RGB_ALPHA};
     const image_source *source = w->source;
@@ -101,12 +53,13 @@ static void writepng_step_head(writepng *w)
                  source->sample == IMAGE_U16 ? 16 : 8, types[source->channels - 1], PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(w->png, w->info);
-    if (source->sample == IMAGE_U16 && writepng_little_endian())
+    if (source->sample == IMAGE_U16 && parts_host_is_little_endian())
         png_set_swap(w->png);
 }
 
-static void writepng_step_rows(writepng *w)
+static void writepng_step_rows(void *context)
 {
+    writepng *w = context;
     const image_source *source = w->source;
     for (int32_t y = 0; y < source->height; y++) {
         const unsigned char *row = source->data + y * source->y_stride;
@@ -121,17 +74,17 @@ static void writepng_step_rows(writepng *w)
 
 static dlpark_status writepng_all(writepng *w, dlpark_error *err)
 {
-    if (writepng_run(w, writepng_step_create) && w->info != NULL && writepng_run(w, writepng_step_head) &&
-        writepng_run(w, writepng_step_rows))
+    if (dlpark__png_guard(&w->fault, writepng_step_create, w) && w->info != NULL &&
+        dlpark__png_guard(&w->fault, writepng_step_head, w) && dlpark__png_guard(&w->fault, writepng_step_rows, w))
         return DLPARK_OK;
     const char *name = w->source->name;
     int width = (int)w->source->width;
     int height = (int)w->source->height;
-    if (w->out_of_memory)
+    if (w->fault.out_of_memory)
         return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a PNG of %d x %d pixels", name, width,
                                 height);
     return dlpark_error_set(err, DLPARK_E_FOREIGN, "%s: libpng cannot write %d x %d pixels: %s", name, width, height,
-                            w->error);
+                            w->fault.reason);
 }
 
 dlpark_status dlpark__png_encode(const image_source *source, const dlpark_image_save_desc *desc, image_buffer *out,
@@ -140,6 +93,7 @@ dlpark_status dlpark__png_encode(const image_source *source, const dlpark_image_
     writepng *w = calloc(1, sizeof *w);
     if (w == NULL)
         return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: out of memory for a PNG writer", source->name);
+    w->fault.tolerant = true; /* there is no damage here: libpng could only advise other settings */
     w->source = source;
     w->desc = desc;
     w->out = out;

@@ -77,6 +77,8 @@ static dlpark_status image_save_settle(dlpark_image_save_desc *desc, const char 
                                 desc->subsampling);
     if (desc->lossless && desc->format == DLPARK_IMAGE_JPEG)
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "%s: JPEG is never lossless: save as PNG or WebP", name);
+    if (desc->reserved != 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: reserved is %" PRId32 ", not 0", name, desc->reserved);
     desc->quality = desc->quality ? desc->quality : DLPARK_IMAGE_QUALITY_DEFAULT;
     desc->subsampling = desc->subsampling ? desc->subsampling : IMAGE_SAVE_SUBSAMPLING_DEFAULT;
     return DLPARK_OK;

@@ -61,7 +61,7 @@ static dlpark_status readwebp_fail(const image_reader *reader, VP8StatusCode cod
 /* Bytes of the container by its head; no more than the file has. */
 static size_t readwebp_container(const image_reader *reader)
 {
-    uint64_t said = (uint64_t)parts_le32(reader->bytes + 4) + 8;
+    uint64_t said = (uint64_t)parts_load_le32(reader->bytes + 4) + 8;
     return said < reader->nbytes ? (size_t)said : reader->nbytes;
 }
 
@@ -73,7 +73,7 @@ static int readwebp_walk(image_reader *reader)
     int frames = 0;
     size_t at = READWEBP_HEAD;
     while (at <= end && end - at >= 8) {
-        size_t said = parts_le32(bytes + at + 4);
+        size_t said = parts_load_le32(bytes + at + 4);
         size_t there = said < end - at - 8 ? said : end - at - 8;
         if (memcmp(bytes + at, "ANMF", 4) == 0)
             frames++;
@@ -202,7 +202,7 @@ static dlpark_status readwebp_by_tail(const image_reader *reader, const image_si
 {
     const int32_t block = dlpark__image_sink_block(sink);
     /* Rows of the last block lie where they are going to. */
-    unsigned char *rows = parts_rows((size_t)block, target->pitch_nbytes);
+    unsigned char *rows = parts_alloc_rows((size_t)block, target->pitch_nbytes);
     if (rows == NULL)
         return readwebp_fail(reader, VP8_STATUS_OUT_OF_MEMORY, err);
     dlpark_status status = readwebp_run(reader, target, err);
@@ -225,7 +225,7 @@ static dlpark_status readwebp_beside(const image_reader *reader, const image_sin
         return readwebp_fail(reader, VP8_STATUS_OUT_OF_MEMORY, err);
     dlpark_status status = readwebp_run(reader, target, err);
     if (status == DLPARK_OK)
-        parts_put(sink, target->data, target->pitch_nbytes, IMAGE_U8, target->channels);
+        parts_put_picture(sink, target->data, target->pitch_nbytes, IMAGE_U8, target->channels);
     free(target->data);
     return status;
 }
@@ -233,7 +233,7 @@ static dlpark_status readwebp_beside(const image_reader *reader, const image_sin
 static dlpark_status readwebp_decode(image_reader *reader, const image_sink *sink, dlpark_error *err)
 {
     /* libwebp would refuse it as well, but could not say how much is missing. */
-    const uint64_t said = (uint64_t)parts_le32(reader->bytes + 4) + 8;
+    const uint64_t said = (uint64_t)parts_load_le32(reader->bytes + 4) + 8;
     if (!reader->tolerant && said > reader->nbytes)
         return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: the WebP is cut short after %zu of %llu bytes", reader->name,
                                 reader->nbytes, (unsigned long long)said);

@@ -60,7 +60,7 @@ static void writewebp_row(uint32_t *argb, const unsigned char *row, int32_t chan
 /* Row by row into the encoder's picture, which then needs no second picture beside it. */
 static bool writewebp_gather(WebPPicture *picture, const image_source *source)
 {
-    unsigned char *row = parts_rows((size_t)source->width, (size_t)source->channels);
+    unsigned char *row = parts_alloc_rows((size_t)source->width, (size_t)source->channels);
     picture->use_argb = 1;
     bool done = row != NULL && WebPPictureAlloc(picture);
     for (int32_t y = 0; done && y < source->height; y++) {
