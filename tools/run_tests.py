@@ -155,11 +155,11 @@ def ctest(stage, preset, *selection, env=None, before=()):
     return results
 
 
-def pytest(stage, *arguments, env=None):
+def pytest(stage, *arguments, env=None, before=()):
     junit = WORK / f"{stage.name}.xml"
     junit.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "tests/python", "-q", "-ra", "-p", "no:cacheprovider", f"--junit-xml={junit}"]
-    status = stage.run([*command, *arguments], env=env, timeout=20 * MINUTES)
+    status = stage.run([*before, *command, *arguments], env=env, timeout=20 * MINUTES)
     if not junit.exists():
         raise CannotRun(f"pytest ended with {status} and no results")
     results = junit_results(junit)
@@ -190,11 +190,13 @@ def stage_asan(stage):
 def stage_tsan(stage):
     """Tests labelled `threads` under the thread sanitizer."""
     build(stage, "tsan")
-    # The sanitizer of gcc 12 cannot place its shadow on kernels that randomise addresses by more than 28 bits.
+    return ctest(stage, "tsan", "-L", "threads", env=SANITIZER_OPTIONS, before=fixed_addresses(stage))
+
+
+def fixed_addresses(stage):
+    """The thread sanitizer of gcc 12 cannot place its shadow where addresses are randomised by more than 28 bits."""
     fixed = ["setarch", "-R"]
-    if stage.run([*fixed, "true"]) != 0:
-        fixed = []
-    return ctest(stage, "tsan", "-L", "threads", env=SANITIZER_OPTIONS, before=fixed)
+    return fixed if stage.run([*fixed, "true"]) == 0 else []
 
 
 def stage_release(stage):
@@ -266,20 +268,39 @@ def stage_python_asan(stage):
     site = WORK / "site-asan"
     settings = ["--config-settings", "cmake.build-type=Debug", "--config-settings", "cmake.define.DLPARK_SANITIZE=address,undefined"]
     install_wheel(stage, site, BUILD / "wheel-asan", *settings, "--config-settings", "install.strip=false")
-    runtime = []
-    for library in ("libasan.so", "libstdc++.so"):
-        status, path = stage.run(["gcc", f"-print-file-name={library}"], capture=True)
-        if status != 0 or not os.path.isabs(path.strip()):
-            raise CannotRun(f"gcc does not know where {library} is")
-        runtime.append(os.path.realpath(path.strip()))
     env = {
         **site_environment(site),
         **SANITIZER_OPTIONS,
-        "LD_PRELOAD": " ".join(runtime),
-        "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1",
+        "LD_PRELOAD": gcc_libraries(stage, "libasan.so", "libstdc++.so"),
+        "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:allocator_may_return_null=1",
         "PYTHONMALLOC": "malloc",
     }
     return pytest(stage, "-m", "not partner", env=env)
+
+
+def stage_python_tsan(stage):
+    """The Python tests marked `threads`, with the extension under the thread sanitizer."""
+    site = WORK / "site-tsan"
+    settings = ["-C", "cmake.build-type=Debug", "-C", "cmake.define.DLPARK_SANITIZE=thread"]
+    install_wheel(stage, site, BUILD / "wheel-tsan", *settings, "-C", "install.strip=false")
+    env = {
+        **site_environment(site),
+        **SANITIZER_OPTIONS,
+        "LD_PRELOAD": gcc_libraries(stage, "libtsan.so"),
+        "PYTHONMALLOC": "malloc",
+    }
+    return pytest(stage, "-m", "threads", env=env, before=fixed_addresses(stage))
+
+
+def gcc_libraries(stage, *names):
+    """The runtime libraries of a sanitizer as LD_PRELOAD wants them: a Python that was built without has none."""
+    paths = []
+    for name in names:
+        status, path = stage.run(["gcc", f"-print-file-name={name}"], capture=True)
+        if status != 0 or not os.path.isabs(path.strip()):
+            raise CannotRun(f"gcc does not know where {name} is")
+        paths.append(os.path.realpath(path.strip()))
+    return " ".join(paths)
 
 
 def stage_demo(stage):
@@ -354,6 +375,7 @@ STAGES = {
     "valgrind": stage_valgrind,
     "python": stage_python,
     "python-asan": stage_python_asan,
+    "python-tsan": stage_python_tsan,
     "demo": stage_demo,
     "docs": stage_docs,
     "clang": stage_clang,

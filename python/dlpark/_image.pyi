@@ -10,11 +10,18 @@ def load(
     tolerant: bool,
     max_pixels: int,
     max_scans: int,
+    max_chunks: int,
     out: Any,
     /,
 ) -> Any: ...
 def info(
-    filename: str | bytes | None, bytes: Any, keep_orientation: bool, max_pixels: int, max_scans: int, /
+    filename: str | bytes | None,
+    bytes: Any,
+    keep_orientation: bool,
+    max_pixels: int,
+    max_scans: int,
+    max_chunks: int,
+    /,
 ) -> tuple[int, int, int, int, int, int, bool, bool]: ...
 def save(
     filename: str | bytes | None,

@@ -22,6 +22,7 @@ Out = TypeVar("Out")
 _FORMATS = {"jpeg": 1, "jpg": 1, "png": 2, "webp": 3}
 _FORMAT_NAMES = {1: "jpeg", 2: "png", 3: "webp"}
 _LAYOUTS = {"hwc": 0, "chw": 1}
+_ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
 _ABI_VERSION = (1, 3)
 
 
@@ -69,6 +70,7 @@ def load_image(
     tolerant: bool = False,
     max_pixels: int | None = None,
     max_scans: int | None = None,
+    max_chunks: int | None = None,
     out: None = None,
 ) -> Tensor: ...
 @overload
@@ -83,6 +85,7 @@ def load_image(
     tolerant: bool = False,
     max_pixels: int | None = None,
     max_scans: int | None = None,
+    max_chunks: int | None = None,
     out: Out,
 ) -> Out: ...
 def load_image(
@@ -96,6 +99,7 @@ def load_image(
     tolerant: bool = False,
     max_pixels: int | None = None,
     max_scans: int | None = None,
+    max_chunks: int | None = None,
     out: Any = None,
 ) -> Any:
     """Decode a JPEG, PNG or WebP picture straight into a tensor's memory.
@@ -118,6 +122,8 @@ def load_image(
         Refuse a picture of more pixels; 2**28 by default.
     max_scans : int, optional
         Refuse a progressive JPEG of more scans; 256 by default.
+    max_chunks : int, optional
+        Refuse a PNG of more chunks beside its picture; 1000 by default.
     out : Tensor or writable DLPack producer, optional
         Decode into this memory, of the picture's shape. Its dtype and channels decide.
 
@@ -149,6 +155,7 @@ def load_image(
         bool(tolerant),
         _positive("max_pixels", max_pixels, 2**63),
         _positive("max_scans", max_scans),
+        _positive("max_chunks", max_chunks),
         target,
     )
     return from_dlpack(capsule) if out is None else out
@@ -161,6 +168,7 @@ def image_info(
     orient: bool = True,
     max_pixels: int | None = None,
     max_scans: int | None = None,
+    max_chunks: int | None = None,
 ) -> ImageInfo:
     """Read what a picture file says of itself, without decoding it.
 
@@ -170,7 +178,7 @@ def image_info(
         As for `load_image`.
     orient : bool
         Give width and height as they are after the EXIF tag is followed.
-    max_pixels, max_scans : int, optional
+    max_pixels, max_scans, max_chunks : int, optional
         As for `load_image`.
 
     Returns
@@ -184,7 +192,12 @@ def image_info(
     """
     filename, data = _read_source(source)
     kind, width, height, channels, bits, orientation, progressive, lossless = _codecs().info(
-        filename, data, not orient, _positive("max_pixels", max_pixels, 2**63), _positive("max_scans", max_scans)
+        filename,
+        data,
+        not orient,
+        _positive("max_pixels", max_pixels, 2**63),
+        _positive("max_scans", max_scans),
+        _positive("max_chunks", max_chunks),
     )
     return ImageInfo(
         format=_FORMAT_NAMES[kind],
@@ -245,8 +258,11 @@ def save_image(
     ImportError
         This build of dlpark has no image codecs.
     """
+    filename = os.fspath(path)
+    if format is None and os.path.splitext(os.fsdecode(filename))[1].lower() not in _ENDINGS:
+        raise ValueError(f"{os.fsdecode(filename)}: ends in none of {' '.join(_ENDINGS)}, and no format is given")
     _codecs().save(
-        os.fspath(path),
+        filename,
         _capsule_to_read(image),
         0 if format is None else _choice("format", format, _FORMATS),
         _choice("layout", layout, _LAYOUTS),

@@ -60,8 +60,11 @@ static int buffer_check(PyObject *self, const dlpark_view *view, int flags)
     bool is_read_only = (view->flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_UNKNOWN_WRITE)) != 0;
     bool is_row_major = dlpark_view_is_compact(view);
 
-    if (!dlpark__py_is_host(view->device))
-        return buffer_refuse(self, "the memory is not accessible to the host");
+    if (!dlpark__py_is_host(view->device)) {
+        PyErr_Format(PyExc_BufferError, "%R: the memory is not accessible to the host%s", self,
+                     dlpark__py_host_hint(view->device));
+        return -1;
+    }
     if (dlpark__py_buffer_format(view->dtype) == NULL)
         return buffer_refuse(self, "the buffer protocol has no format for this dtype");
     if ((flags & PyBUF_WRITABLE) && is_read_only)
@@ -153,7 +156,8 @@ static int buffer_check_array(PyObject *self)
 
     if (!dlpark__py_is_host(tensor->device)) {
         dlpark_name device = dlpark_device_name(tensor->device);
-        PyErr_Format(PyExc_TypeError, "the tensor is on %s, where NumPy cannot read it", device.text);
+        PyErr_Format(PyExc_TypeError, "the tensor is on %s, where NumPy cannot read it%s", device.text,
+                     dlpark__py_host_hint(tensor->device));
         return -1;
     }
     if (dlpark__py_buffer_format(tensor->dtype) == NULL) {

@@ -44,13 +44,31 @@ PyObject *dlpark__py_capsule_new(dlpark_tensor *tensor)
     return capsule;
 }
 
+/* What a legacy capsule cannot say, in the words of Python's protocol. */
+static PyObject *capsule_raise_legacy(const dlpark_tensor *tensor, const dlpark_error *err)
+{
+    if (err->status == DLPARK_E_READ_ONLY) {
+        PyErr_SetString(PyExc_BufferError, "the tensor is read-only, which a legacy capsule cannot say; ask with "
+                                           "max_version=(1, 0) or copy=True");
+        return NULL;
+    }
+    if (err->status == DLPARK_E_FLAGS) {
+        dlpark_name dtype = dlpark_dtype_long_name(tensor->managed->dl_tensor.dtype);
+        return PyErr_Format(PyExc_BufferError,
+                            "the tensor's %s elements are padded, which a legacy capsule cannot say; ask with "
+                            "max_version=(1, 0)",
+                            dtype.text);
+    }
+    return dlpark__py_raise(err);
+}
+
 PyObject *dlpark__py_capsule_new_legacy(dlpark_tensor *tensor)
 {
     dlpark_error err;
     DLManagedTensor *managed = NULL;
 
     if (dlpark_tensor_export_legacy(tensor, 0, &managed, &err))
-        return dlpark__py_raise(&err);
+        return capsule_raise_legacy(tensor, &err);
     PyObject *capsule = PyCapsule_New(managed, capsule_name_legacy, capsule_end_legacy);
     if (capsule == NULL) {
         pending_error saved = dlpark__py_error_save();
@@ -63,8 +81,8 @@ PyObject *dlpark__py_capsule_new_legacy(dlpark_tensor *tensor)
 /* ---- Consuming ---- */
 
 /*
- * Check, read and rename must happen as one. The GIL sees to that, as none of the three calls runs Python code; where
- * there is no GIL a lock does.
+ * Read, check and rename must happen as one. The GIL sees to that, as none of the calls runs Python code; where there
+ * is no GIL a lock does.
  */
 #if defined(Py_GIL_DISABLED)
 static PyMutex capsule_mutex;
@@ -75,19 +93,57 @@ static PyMutex capsule_mutex;
 #define CAPSULE_UNLOCK() ((void)0)
 #endif
 
-/* What the capsule holds, once it is renamed and therefore ours; NULL when it has another name or another was first. */
-static void *capsule_claim(PyObject *capsule, const char *name, const char *used_name)
+/* Whether the import will take it, short of memory. */
+static dlpark_status capsule_check(const DLManagedTensorVersioned *managed, dlpark_error *err)
 {
-    void *held = NULL;
+    DLPARK_TRY(dlpark_abi_check(managed->version, err)); /* of another major nothing else may be read */
+    return dlpark_check(&managed->dl_tensor, managed->flags, NULL, err);
+}
+
+static dlpark_status capsule_check_legacy(const DLManagedTensor *managed, dlpark_error *err)
+{
+    return dlpark_check(&managed->dl_tensor, 0, NULL, err);
+}
+
+static dlpark_status capsule_rename(PyObject *capsule, const char *used_name, dlpark_error *err)
+{
+    if (PyCapsule_SetName(capsule, used_name) == 0)
+        return DLPARK_OK;
+    PyErr_Clear();
+    return dlpark_error_set(err, DLPARK_E_FOREIGN, "the capsule cannot be renamed, and so it cannot be consumed");
+}
+
+/* *held is ours once the capsule is renamed; NULL when it has another name, another was first, or it is refused. */
+static dlpark_status capsule_claim(PyObject *capsule, DLManagedTensorVersioned **held, dlpark_error *err)
+{
+    dlpark_status status = DLPARK_OK;
 
     CAPSULE_LOCK();
-    if (PyCapsule_IsValid(capsule, name)) {
-        held = PyCapsule_GetPointer(capsule, name);
-        if (PyCapsule_SetName(capsule, used_name) != 0)
-            held = NULL;
+    if (PyCapsule_IsValid(capsule, capsule_name)) {
+        DLManagedTensorVersioned *managed = PyCapsule_GetPointer(capsule, capsule_name);
+        status = capsule_check(managed, err);
+        if (status == DLPARK_OK)
+            status = capsule_rename(capsule, capsule_name_used, err);
+        *held = status == DLPARK_OK ? managed : NULL;
     }
     CAPSULE_UNLOCK();
-    return held;
+    return status;
+}
+
+static dlpark_status capsule_claim_legacy(PyObject *capsule, DLManagedTensor **held, dlpark_error *err)
+{
+    dlpark_status status = DLPARK_OK;
+
+    CAPSULE_LOCK();
+    if (PyCapsule_IsValid(capsule, capsule_name_legacy)) {
+        DLManagedTensor *managed = PyCapsule_GetPointer(capsule, capsule_name_legacy);
+        status = capsule_check_legacy(managed, err);
+        if (status == DLPARK_OK)
+            status = capsule_rename(capsule, capsule_name_legacy_used, err);
+        *held = status == DLPARK_OK ? managed : NULL;
+    }
+    CAPSULE_UNLOCK();
+    return status;
 }
 
 static dlpark_status capsule_refuse(PyObject *capsule, dlpark_error *err)
@@ -110,19 +166,21 @@ static dlpark_status capsule_refuse(PyObject *capsule, dlpark_error *err)
 
 dlpark_status dlpark__py_capsule_import(PyObject *capsule, dlpark_tensor *tensor, bool *is_copied, dlpark_error *err)
 {
-    DLManagedTensorVersioned *managed = capsule_claim(capsule, capsule_name, capsule_name_used);
+    DLManagedTensorVersioned *managed = NULL;
+    DLManagedTensor *legacy = NULL;
     dlpark_status status;
 
     if (is_copied != NULL)
         *is_copied = false;
+    DLPARK_TRY(capsule_claim(capsule, &managed, err));
     if (managed != NULL) {
         status = dlpark_tensor_import(tensor, &managed, NULL, err);
         if (status == DLPARK_OK && is_copied != NULL)
             *is_copied = (tensor->managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
-        dlpark_managed_release(&managed); /* ours still, only if the import failed */
+        dlpark_managed_release(&managed); /* ours still, only if there was no memory */
         return status;
     }
-    DLManagedTensor *legacy = capsule_claim(capsule, capsule_name_legacy, capsule_name_legacy_used);
+    DLPARK_TRY(capsule_claim_legacy(capsule, &legacy, err));
     if (legacy == NULL)
         return capsule_refuse(capsule, err);
     status = dlpark_tensor_import_legacy(tensor, &legacy, NULL, err);

@@ -1,9 +1,13 @@
 /*
  * From a dlpark_status to a Python exception, and exceptions that are put aside while foreign code runs.
  */
-#include <errno.h>
-
 #include "module.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Beyond the last errno of every system. */
+#define RAISE_ERRNO_END 200
 
 /* The exceptions that DLPARK_STATUS_TABLE may name: another one does not compile. */
 #define RAISE_CLASS_None              PyExc_SystemError
@@ -36,13 +40,35 @@ PyObject *dlpark__py_raise(const dlpark_error *err)
     return PyErr_Format(raise_class(err->status), "%s", err->message);
 }
 
+/* The errno whose text the message ends with, since the C library reports no numbers; 0 if there is none. */
+static int raise_errno(const dlpark_error *err)
+{
+    size_t length = strlen(err->message);
+
+    for (int number = 1; number < RAISE_ERRNO_END; number++) {
+        const char *text = strerror(number);
+        size_t text_length = strlen(text);
+        if (text_length + 2 < length && memcmp(err->message + length - text_length - 2, ": ", 2) == 0 &&
+            strcmp(err->message + length - text_length, text) == 0)
+            return number;
+    }
+    return 0;
+}
+
 PyObject *dlpark__py_raise_file(const dlpark_error *err, PyObject *filename)
 {
-    if (filename != NULL && (err->status == DLPARK_E_NOT_FOUND || err->status == DLPARK_E_PERMISSION)) {
-        errno = err->status == DLPARK_E_NOT_FOUND ? ENOENT : EACCES;
-        return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, filename);
-    }
-    return dlpark__py_raise(err);
+    int number = 0;
+
+    if (err->status == DLPARK_E_NOT_FOUND)
+        number = ENOENT;
+    else if (err->status == DLPARK_E_PERMISSION)
+        number = EACCES;
+    else if (err->status == DLPARK_E_IO)
+        number = raise_errno(err);
+    if (filename == NULL || number == 0)
+        return dlpark__py_raise(err);
+    errno = number;
+    return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, filename);
 }
 
 int dlpark__py_raise_device_copy(module_state *state, DLDevice from, DLDevice to)
@@ -70,6 +96,15 @@ void dlpark__py_error_restore(pending_error *saved)
     saved->value = NULL;
 }
 
+bool dlpark__py_error_has_frames(const pending_error *saved)
+{
+    PyObject *traceback = saved->value != NULL ? PyException_GetTraceback(saved->value) : NULL;
+    bool has_frames = traceback != NULL;
+
+    Py_XDECREF(traceback);
+    return has_frames;
+}
+
 #else
 
 pending_error dlpark__py_error_save(void)
@@ -86,7 +121,19 @@ void dlpark__py_error_restore(pending_error *saved)
     *saved = (pending_error){NULL, NULL, NULL};
 }
 
+bool dlpark__py_error_has_frames(const pending_error *saved)
+{
+    return saved->traceback != NULL;
+}
+
 #endif
+
+void dlpark__py_error_discard(pending_error *saved)
+{
+    Py_CLEAR(saved->type);
+    Py_CLEAR(saved->value);
+    Py_CLEAR(saved->traceback);
+}
 
 void dlpark__py_tensor_release(dlpark_tensor *tensor)
 {

@@ -33,7 +33,6 @@ static void export_end(void *owner)
 static int export_share(tensor_object *self, const dlpark_view *view, DLDevice device, dlpark_tensor *out)
 {
     const DLTensor *held = &self->tensor.managed->dl_tensor;
-    bool is_read_only = (view->flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_UNKNOWN_WRITE)) != 0;
     dlpark_error err;
     dlpark_tensor_desc desc = {
         .data = held->data,
@@ -44,7 +43,7 @@ static int export_share(tensor_object *self, const dlpark_view *view, DLDevice d
         .shape = DLPARK_DIMS(held->shape),
         .strides = DLPARK_DIMS(held->strides),
         .flags = (view->flags & DLPARK_VIEW_PADDED ? DLPARK_TENSOR_PADDED : 0) |
-                 (is_read_only ? DLPARK_TENSOR_READ_ONLY : 0),
+                 (view->flags & DLPARK_VIEW_READ_ONLY ? DLPARK_TENSOR_READ_ONLY : 0),
         .owner = self,
         .release = export_end,
     };
@@ -54,12 +53,34 @@ static int export_share(tensor_object *self, const dlpark_view *view, DLDevice d
         return -1;
     }
     Py_INCREF((PyObject *)self);
+    if ((view->flags & DLPARK_VIEW_UNKNOWN_WRITE) && dlpark__py_forget_write(out, &err)) {
+        dlpark__py_tensor_release(out);
+        dlpark__py_raise(&err);
+        return -1;
+    }
     return 0;
+}
+
+dlpark_status dlpark__py_forget_write(dlpark_tensor *tensor, dlpark_error *err)
+{
+    DLManagedTensor *legacy = NULL;
+
+    DLPARK_TRY(dlpark_tensor_export_legacy(tensor, 0, &legacy, err));
+    dlpark_status status = dlpark_tensor_import_legacy(tensor, &legacy, NULL, err);
+    dlpark_managed_release_legacy(&legacy); /* ours still, only if the import failed */
+    return status;
 }
 
 bool dlpark__py_is_host(DLDevice device)
 {
     return dlpark_device_is_host_accessible(device) && device.device_type != kDLCUDAManaged;
+}
+
+const char *dlpark__py_host_hint(DLDevice device)
+{
+    return device.device_type == kDLCUDAManaged
+               ? ": the host may read it only when the device is done with it, and dlpark cannot wait for that"
+               : "";
 }
 
 int dlpark__py_copy(const dlpark_view *from, dlpark_tensor *out)
@@ -106,8 +127,8 @@ int dlpark__py_export(module_state *state, tensor_object *self, const tensor_req
             return dlpark__py_raise_device_copy(state, view.device, device);
         dlpark_name from_name = dlpark_device_name(view.device);
         dlpark_name to_name = dlpark_device_name(device);
-        PyErr_Format(PyExc_BufferError, "the tensor is on %s and cannot be exported to %s", from_name.text,
-                     to_name.text);
+        PyErr_Format(PyExc_BufferError, "the tensor is on %s and cannot be exported to %s%s", from_name.text,
+                     to_name.text, dlpark__py_host_hint(view.device));
         return -1;
     }
     if (request->copy != COPY_ALWAYS)

@@ -76,28 +76,29 @@ static PyObject *codecs_load_new(const dlpark_image_load_desc *desc, PyObject *f
 }
 
 PyDoc_STRVAR(codecs_load_doc, "load(filename, bytes, channels, layout, dtype, keep_orientation, tolerant, max_pixels, "
-                              "max_scans, out, /)\n--\n\n"
+                              "max_scans, max_chunks, out, /)\n--\n\n"
                               "A capsule of the picture; None when it was decoded into the capsule `out`.");
 
 static PyObject *codecs_load(PyObject *module, PyObject *args)
 {
     PyObject *filename, *bytes, *out, *result = NULL;
     const char *dtype;
-    int channels, layout, keep_orientation, tolerant, max_scans;
+    int channels, layout, keep_orientation, tolerant, max_scans, max_chunks;
     long long max_pixels;
     codecs_source source = {0};
     dlpark_error err;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOiizppLiO:load", &filename, &bytes, &channels, &layout, &dtype, &keep_orientation,
-                          &tolerant, &max_pixels, &max_scans, &out))
+    if (!PyArg_ParseTuple(args, "OOiizppLiiO:load", &filename, &bytes, &channels, &layout, &dtype, &keep_orientation,
+                          &tolerant, &max_pixels, &max_scans, &max_chunks, &out))
         return NULL;
     dlpark_image_load_desc desc = {.channels = channels,
                                    .layout = (dlpark_image_layout)layout,
                                    .keep_orientation = keep_orientation != 0,
                                    .tolerant = tolerant != 0,
                                    .max_pixels = max_pixels,
-                                   .max_scans = max_scans};
+                                   .max_scans = max_scans,
+                                   .max_chunks = max_chunks};
     if (dtype != NULL && dlpark_dtype_parse(dtype, &desc.dtype, &err))
         return PyErr_Format(PyExc_ValueError, "dtype: %s", err.message);
     if (codecs_source_init(&source, filename, bytes, &desc) == 0)
@@ -107,13 +108,13 @@ static PyObject *codecs_load(PyObject *module, PyObject *args)
     return result;
 }
 
-PyDoc_STRVAR(codecs_info_doc, "info(filename, bytes, keep_orientation, max_pixels, max_scans, /)\n--\n\n"
+PyDoc_STRVAR(codecs_info_doc, "info(filename, bytes, keep_orientation, max_pixels, max_scans, max_chunks, /)\n--\n\n"
                               "(format, width, height, channels, bits, orientation, progressive, lossless)");
 
 static PyObject *codecs_info(PyObject *module, PyObject *args)
 {
     PyObject *filename, *bytes;
-    int keep_orientation, max_scans;
+    int keep_orientation, max_scans, max_chunks;
     long long max_pixels;
     codecs_source source = {0};
     dlpark_image_info info;
@@ -121,10 +122,13 @@ static PyObject *codecs_info(PyObject *module, PyObject *args)
     dlpark_status status;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOpLi:info", &filename, &bytes, &keep_orientation, &max_pixels, &max_scans))
+    if (!PyArg_ParseTuple(args, "OOpLii:info", &filename, &bytes, &keep_orientation, &max_pixels, &max_scans,
+                          &max_chunks))
         return NULL;
-    dlpark_image_load_desc desc = {
-        .keep_orientation = keep_orientation != 0, .max_pixels = max_pixels, .max_scans = max_scans};
+    dlpark_image_load_desc desc = {.keep_orientation = keep_orientation != 0,
+                                   .max_pixels = max_pixels,
+                                   .max_scans = max_scans,
+                                   .max_chunks = max_chunks};
     if (codecs_source_init(&source, filename, bytes, &desc) < 0) {
         codecs_source_clear(&source);
         return NULL;

@@ -14,15 +14,14 @@ static dlpark_status consume_as_cpu(dlpark_tensor *tensor, dlpark_error *err)
     dlpark_view view;
 
     dlpark_tensor_view(tensor, &view);
-    bool is_read_only = (view.flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_UNKNOWN_WRITE)) != 0;
     dlpark_tensor_desc desc = {
         .data = view.data,
         .dtype = view.dtype,
         .ndim = view.ndim,
         .shape = DLPARK_DIMS(view.shape),
         .strides = DLPARK_DIMS(view.strides),
-        .flags =
-            (view.flags & DLPARK_VIEW_PADDED ? DLPARK_TENSOR_PADDED : 0) | (is_read_only ? DLPARK_TENSOR_READ_ONLY : 0),
+        .flags = (view.flags & DLPARK_VIEW_PADDED ? DLPARK_TENSOR_PADDED : 0) |
+                 (view.flags & DLPARK_VIEW_READ_ONLY ? DLPARK_TENSOR_READ_ONLY : 0),
         .owner = tensor->managed,
     };
     /* The end of life moves into the new header; should that fail, the tensor is as before. */
@@ -30,7 +29,7 @@ static dlpark_status consume_as_cpu(dlpark_tensor *tensor, dlpark_error *err)
     dlpark_tensor_export_deleter(&moved, &desc.release, &desc.owner);
     DLPARK_TRY(dlpark_tensor_new(&relabelled, &desc, NULL, err));
     *tensor = relabelled;
-    return DLPARK_OK;
+    return view.flags & DLPARK_VIEW_UNKNOWN_WRITE ? dlpark__py_forget_write(tensor, err) : DLPARK_OK;
 }
 
 /* Sees to the device that was asked for. */
@@ -53,7 +52,8 @@ static int consume_fit_device(module_state *state, dlpark_tensor *tensor, const 
         return dlpark__py_raise_device_copy(state, device, request->device);
     dlpark_name has = dlpark_device_name(device);
     dlpark_name wants = dlpark_device_name(request->device);
-    PyErr_Format(PyExc_BufferError, "the tensor came on %s, and %s was asked for", has.text, wants.text);
+    PyErr_Format(PyExc_BufferError, "the tensor came on %s, and %s was asked for%s", has.text, wants.text,
+                 dlpark__py_host_hint(device));
     return -1;
 }
 
@@ -117,7 +117,8 @@ static PyObject *consume_capsule(module_state *state, PyObject *capsule, const t
 /* One call of __dlpack__: up to four keywords, some of which an old producer may not know. */
 typedef struct producer_call {
     PyObject *producer;
-    DLDevice device; /* where the producer says it is */
+    bool has_device; /* whether the producer says where it is; those of 2021 and before may not */
+    DLDevice device;
     tensor_request request;
     int count;
     PyObject *names[4];  /* borrowed from the module's state */
@@ -142,6 +143,14 @@ static void producer_clear(producer_call *call)
     call->count = 0;
 }
 
+/* Whether the producer has to be asked for another device than its own. */
+static bool producer_moves(const producer_call *call)
+{
+    const tensor_request *request = &call->request;
+
+    return request->has_device && !(call->has_device && dlpark_device_equal(request->device, call->device));
+}
+
 /*
  * The keywords of a call: only those that say something. The stream on which the data shall be ready is the legacy
  * default one, unless the data is to come to the host; a producer's own default may be no synchronisation at all.
@@ -149,7 +158,7 @@ static void producer_clear(producer_call *call)
 static int producer_fill(module_state *state, producer_call *call)
 {
     const tensor_request *request = &call->request;
-    bool moves = request->has_device && !dlpark_device_equal(request->device, call->device);
+    bool moves = producer_moves(call);
     bool is_cuda = call->device.device_type == kDLCUDA || call->device.device_type == kDLCUDAManaged;
     bool is_rocm = call->device.device_type == kDLROCM;
 
@@ -188,10 +197,15 @@ static PyObject *producer_call_once(module_state *state, const producer_call *ca
     return result;
 }
 
-/* Whether the text of a TypeError complains of a keyword. *at: which of the call's, -1: of keywords as such. */
-static bool producer_blames(const producer_call *call, const char *text, int *at)
+/*
+ * Whether a TypeError complains of a keyword of this call. *at: which of them, -1: keywords as such. The same words come
+ * from calls that the producer makes; those have been through a frame of its own, and name another function.
+ */
+static bool producer_blames(const producer_call *call, const char *text, bool has_frames, int *at)
 {
-    bool is_named = strstr(text, "unexpected keyword") != NULL || strstr(text, "invalid keyword") != NULL;
+    bool is_ours = strstr(text, "__dlpack__()") != NULL;
+    bool is_named = (is_ours || !has_frames) &&
+                    (strstr(text, "unexpected keyword") != NULL || strstr(text, "invalid keyword") != NULL);
 
     for (int i = 0; is_named && i < call->count; i++) {
         char quoted[32];
@@ -203,21 +217,22 @@ static bool producer_blames(const producer_call *call, const char *text, int *at
         }
     }
     *at = -1;
-    return strstr(text, "__dlpack__") != NULL && (strstr(text, "takes no keyword arguments") != NULL ||
-                                                  strstr(text, "incompatible function arguments") != NULL);
+    return is_ours && (strstr(text, "takes no keyword arguments") != NULL ||
+                       strstr(text, "incompatible function arguments") != NULL);
 }
 
 /* Whether the call can do without a keyword, because dlpark can do itself what it asks. */
 static bool producer_may_drop(module_state *state, const producer_call *call, PyObject *name)
 {
-    bool is_host = dlpark__py_is_host(call->device);
+    /* Of a producer that does not say where it is, the import sees whether what came is enough. */
+    bool is_host = !call->has_device || dlpark__py_is_host(call->device);
 
     if (name == state->name_max_version)
         return true;
     if (name == state->name_copy)
         return call->request.copy == COPY_ALWAYS && is_host;
     if (name == state->name_dl_device)
-        return is_host && dlpark_device_equal(call->request.device, DLPARK_DEVICE_CPU);
+        return !call->has_device || (is_host && dlpark_device_equal(call->request.device, DLPARK_DEVICE_CPU));
     return false;
 }
 
@@ -254,8 +269,9 @@ static int producer_adapt(module_state *state, producer_call *call)
     pending_error error = dlpark__py_error_save();
     PyObject *text = error.value != NULL ? PyObject_Str(error.value) : NULL;
     const char *utf8 = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    bool has_frames = dlpark__py_error_has_frames(&error);
     int at = -1;
-    bool is_about_keywords = utf8 != NULL && call->count > 0 && producer_blames(call, utf8, &at);
+    bool is_about_keywords = utf8 != NULL && call->count > 0 && producer_blames(call, utf8, has_frames, &at);
 
     PyErr_Clear();
     Py_XDECREF(text);
@@ -263,9 +279,7 @@ static int producer_adapt(module_state *state, producer_call *call)
         dlpark__py_error_restore(&error);
         return 0;
     }
-    Py_XDECREF(error.type);
-    Py_XDECREF(error.value);
-    Py_XDECREF(error.traceback);
+    dlpark__py_error_discard(&error);
     return producer_drop(state, call, at) < 0 ? -1 : 1;
 }
 
@@ -280,43 +294,35 @@ static PyObject *producer_call_dlpack(module_state *state, producer_call *call)
     }
 }
 
-/* An AttributeError because a method is missing gets a text that says so; one from inside a method stays. */
-static void producer_explain_missing(module_state *state, PyObject *producer)
+/* Whether the pending exception is there because the method is missing: then it is dropped. */
+static bool producer_lacks(PyObject *producer, PyObject *method)
 {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-        return;
+        return false;
     pending_error error = dlpark__py_error_save();
-    PyObject *missing = !PyObject_HasAttr(producer, state->name_dlpack)          ? state->name_dlpack
-                        : !PyObject_HasAttr(producer, state->name_dlpack_device) ? state->name_dlpack_device
-                                                                                 : NULL;
-    if (missing == NULL) {
-        dlpark__py_error_restore(&error);
-        return;
+    if (PyObject_HasAttr(producer, method)) {
+        dlpark__py_error_restore(&error); /* it came from inside the method */
+        return false;
     }
-    Py_XDECREF(error.type);
-    Py_XDECREF(error.value);
-    Py_XDECREF(error.traceback);
-    dlpark_name type = dlpark__py_type_name(producer);
-    PyErr_Format(PyExc_AttributeError, "%s has no %U: it does not offer its data by the DLPack protocol", type.text,
-                 missing);
+    dlpark__py_error_discard(&error);
+    return true;
 }
 
-static int producer_ask_device(module_state *state, PyObject *producer, DLDevice *device)
+static int producer_ask_device(module_state *state, producer_call *call)
 {
-    PyObject *args[1] = {producer};
+    PyObject *args[1] = {call->producer};
     PyObject *pair = PyObject_VectorcallMethod(state->name_dlpack_device, args, 1, NULL);
 
-    if (pair == NULL) {
-        producer_explain_missing(state, producer);
-        return -1;
-    }
+    if (pair == NULL)
+        return producer_lacks(call->producer, state->name_dlpack_device) ? 0 : -1;
     const char *what = "__dlpack_device__()";
     char named[80];
     if (!PyTuple_CheckExact(pair)) { /* the name of the type is for a complaint, and costs as much as the call */
-        PyOS_snprintf(named, sizeof named, "%s.__dlpack_device__()", dlpark__py_type_name(producer).text);
+        PyOS_snprintf(named, sizeof named, "%s.__dlpack_device__()", dlpark__py_type_name(call->producer).text);
         what = named;
     }
-    int status = dlpark__py_device_pair(pair, what, device);
+    int status = dlpark__py_device_pair(pair, what, &call->device);
+    call->has_device = status == 0;
     dlpark__py_drop(pair);
     return status;
 }
@@ -325,19 +331,21 @@ static PyObject *producer_consume(module_state *state, PyObject *producer, const
 {
     producer_call call = {.producer = producer, .request = *request};
 
-    if (producer_ask_device(state, producer, &call.device) < 0)
+    if (producer_ask_device(state, &call) < 0)
         return NULL;
-    bool moves = request->has_device && !dlpark_device_equal(request->device, call.device);
-    if (moves && request->copy == COPY_NEVER && !dlpark__py_is_host(call.device)) {
+    if (call.has_device && producer_moves(&call) && request->copy == COPY_NEVER && !dlpark__py_is_host(call.device)) {
         dlpark__py_raise_device_copy(state, call.device, request->device);
         return NULL;
     }
     PyObject *capsule = producer_fill(state, &call) == 0 ? producer_call_dlpack(state, &call) : NULL;
     producer_clear(&call);
-    if (capsule == NULL) {
-        producer_explain_missing(state, producer);
-        return NULL;
+    if (capsule == NULL && producer_lacks(producer, state->name_dlpack)) {
+        dlpark_name type = dlpark__py_type_name(producer);
+        return PyErr_Format(PyExc_AttributeError,
+                            "%s has no __dlpack__: it does not offer its data by the DLPack protocol", type.text);
     }
+    if (capsule == NULL)
+        return NULL;
     if (!PyCapsule_CheckExact(capsule)) {
         dlpark_name type = dlpark__py_type_name(producer);
         dlpark_name returned = dlpark__py_type_name(capsule);

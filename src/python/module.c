@@ -89,9 +89,12 @@ PyDoc_STRVAR(module_from_dlpack_doc,
              "Parameters\n"
              "----------\n"
              "x : object with __dlpack__ and __dlpack_device__, or a DLPack capsule\n"
-             "    A capsule is consumed: it can be taken once.\n"
+             "    A capsule is consumed: it can be taken once. One that is refused for what it holds is not.\n"
+             "    An old producer without __dlpack_device__ is taken too; its tensor says where it is.\n"
              "device : str or tuple of int, optional\n"
              "    Where the tensor shall be: a name such as 'cpu' or a pair of DLPack's numbers. As it is by default.\n"
+             "    Page-locked memory (cuda_host) counts as 'cpu'; managed memory (cuda_managed) does not, since the\n"
+             "    device may still be at work on it.\n"
              "copy : bool, optional\n"
              "    True always copies, False never does; by default memory is shared unless it cannot be.\n\n"
              "Returns\n"
@@ -102,9 +105,19 @@ PyDoc_STRVAR(module_from_dlpack_doc,
              "------\n"
              "AttributeError\n"
              "    `x` does not offer the protocol.\n"
+             "TypeError\n"
+             "    `x` answers with something else than a device or a capsule; or an argument is of another kind.\n"
+             "ValueError\n"
+             "    The capsule has been consumed already, or is no DLPack capsule; or `device` is no device.\n"
              "BufferError\n"
              "    The data cannot be exchanged as asked. DeviceCopyError, which is also a ValueError, when copy=False\n"
-             "    forbids what another device needs.");
+             "    forbids what another device needs.\n"
+             "MemoryError\n"
+             "    There is no memory for the copy.\n\n"
+             "Examples\n"
+             "--------\n"
+             ">>> dlpark.from_dlpack(numpy.zeros((2, 3)))\n"
+             "Tensor(float64[2, 3], cpu, strides=[3, 1])");
 
 static PyMethodDef module_functions[] = {
     {"from_dlpack", (PyCFunction)(void (*)(void))dlpark__py_from_dlpack, METH_FASTCALL | METH_KEYWORDS,

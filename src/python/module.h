@@ -51,7 +51,7 @@ typedef struct tensor_request {
 /* Sets the exception that stands for err->status, with its message. Returns NULL. */
 PyObject *dlpark__py_raise(const dlpark_error *err);
 
-/* The same; a missing or forbidden file is raised as open() does, with errno and `filename`. */
+/* The same; what the file system refused is raised as open() does, with errno and `filename`. */
 PyObject *dlpark__py_raise_file(const dlpark_error *err, PyObject *filename);
 
 /* Sets DeviceCopyError: the two devices, and that a copy was forbidden. Returns -1. */
@@ -65,6 +65,10 @@ typedef struct pending_error {
 } pending_error;
 pending_error dlpark__py_error_save(void);
 void dlpark__py_error_restore(pending_error *saved);
+void dlpark__py_error_discard(pending_error *saved);
+
+/* Whether the exception has passed through a frame of Python code. */
+bool dlpark__py_error_has_frames(const pending_error *saved);
 
 /* End a tensor, drop a reference: foreign code may run, and a pending exception survives it. Accept empty and NULL. */
 void dlpark__py_tensor_release(dlpark_tensor *tensor);
@@ -105,8 +109,9 @@ PyObject *dlpark__py_capsule_new_legacy(dlpark_tensor *tensor);
 /*
  * Consumes a capsule of either ABI, told by its name; of several threads that try, one succeeds.
  *
- * A capsule of another name is left alone. Any other failure has consumed it and called its deleter, once. Sets no
- * exception, so that the caller can drop the capsule first.
+ * A capsule of another name, or whose tensor is refused, is left alone: its producer's destructor ends it. Only when
+ * memory fails has it been consumed, and the deleter called, once. Sets no exception, so that the caller can drop the
+ * capsule first.
  *
  * @param is_copied  out, optional. Whether the producer said that it made a copy for this exchange.
  */
@@ -116,6 +121,15 @@ dlpark_status dlpark__py_capsule_import(PyObject *capsule, dlpark_tensor *tensor
 
 /* Whether the host may read the memory now, without waiting for a device. */
 bool dlpark__py_is_host(DLDevice device);
+
+/* The end of a refusal: why memory that the host could reach does not count as the host's. "" for any other. */
+const char *dlpark__py_host_hint(DLDevice device);
+
+/*
+ * Makes it unknown whether the tensor may be written, as of a tensor that comes by the legacy ABI: a versioned capsule
+ * of it says READ_ONLY, a legacy one is possible all the same. For tensors without flags.
+ */
+dlpark_status dlpark__py_forget_write(dlpark_tensor *tensor, dlpark_error *err);
 
 /* A compact copy in host memory; releases the GIL when it is large. */
 int dlpark__py_copy(const dlpark_view *from, dlpark_tensor *out);

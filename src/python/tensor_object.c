@@ -198,17 +198,55 @@ static PyGetSetDef object_attributes[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-PyDoc_STRVAR(object_dlpack_doc, "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n"
-                                "--\n\n"
-                                "A DLPack capsule of the tensor, for a consumer such as numpy.from_dlpack().");
+PyDoc_STRVAR(object_dlpack_doc,
+             "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+             "A DLPack capsule of the tensor, for a consumer such as numpy.from_dlpack().\n\n"
+             "Parameters\n"
+             "----------\n"
+             "stream : int, optional\n"
+             "    On CUDA 1 and on ROCm 0, the default stream, on which the data is ready; -1 for no ordering.\n"
+             "max_version : tuple of int, optional\n"
+             "    The newest DLPack version that the consumer knows. A legacy capsule for None and (0, n).\n"
+             "dl_device : tuple of int, optional\n"
+             "    The device that the consumer wants: the tensor's own, or the CPU for page-locked memory.\n"
+             "copy : bool, optional\n"
+             "    True always copies, into host memory; otherwise the memory is shared.\n\n"
+             "Returns\n"
+             "-------\n"
+             "capsule\n"
+             "    Called 'dltensor_versioned', or 'dltensor' when it is a legacy one.\n\n"
+             "Raises\n"
+             "------\n"
+             "BufferError\n"
+             "    The tensor cannot be given out as asked: a legacy capsule of a read-only tensor, another device,\n"
+             "    another stream. DeviceCopyError when copy=False forbids what another device needs.\n"
+             "TypeError, ValueError\n"
+             "    An argument is of another kind, or means nothing on the tensor's device.");
 PyDoc_STRVAR(object_dlpack_device_doc, "__dlpack_device__($self, /)\n--\n\n"
                                        "The device as DLPack has it: (type, id).");
 PyDoc_STRVAR(object_array_doc, "__array__($self, dtype=None, copy=None)\n--\n\n"
-                               "A NumPy array of the same memory, for numpy.asarray().");
+                               "A NumPy array of the same memory, for numpy.asarray().\n\n"
+                               "Parameters\n"
+                               "----------\n"
+                               "dtype : dtype, optional\n"
+                               "    Convert to it, which copies unless it is the tensor's own.\n"
+                               "copy : bool, optional\n"
+                               "    True always copies, False never does.\n\n"
+                               "Returns\n"
+                               "-------\n"
+                               "numpy.ndarray\n"
+                               "    Not writeable where the tensor is read-only.\n\n"
+                               "Raises\n"
+                               "------\n"
+                               "TypeError\n"
+                               "    NumPy cannot read the memory, or has no such dtype.\n"
+                               "ValueError\n"
+                               "    `dtype` needs a copy, and copy=False.");
 PyDoc_STRVAR(object_doc,
              "An immutable handle on a tensor: who owns the memory, where it is, how it is laid out.\n\n"
              "Made by from_dlpack() and load_image(). Every library that speaks DLPack takes it, without a\n"
-             "copy; on the host it also offers its memory by the buffer protocol.");
+             "copy; on the host it also offers its memory by the buffer protocol. Managed memory (cuda_managed)\n"
+             "is not counted as the host's: the device may still be at work on it.");
 
 /* METH_FASTCALL functions have another type than PyMethodDef's; the flags say so. The detour by void (*)(void) tells
  * the compiler that this is meant. */

@@ -133,6 +133,14 @@ def test_device_memory():
         np.asarray(tensor)
 
 
+def test_managed_memory_is_not_the_hosts():
+    tensor = dlpark.from_dlpack(Foreign(device=(13, 0)).capsule())
+    with pytest.raises(BufferError, match="cuda_managed.*the host may read it only when the device is done"):
+        memoryview(tensor)
+    with pytest.raises(TypeError, match="cuda_managed.*the host may read it only when the device is done"):
+        np.asarray(tensor)
+
+
 # ---- __array__ ----
 
 

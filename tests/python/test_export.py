@@ -92,7 +92,8 @@ def test_read_only_travels():
 
 @pytest.mark.parametrize("keywords", [{}, {"max_version": (0, 8)}, {"copy": False}])
 def test_read_only_never_becomes_legacy(keywords):
-    with pytest.raises(BufferError, match="read-only"):
+    text = r"^the tensor is read-only, which a legacy capsule cannot say; ask with max_version=\(1, 0\) or copy=True$"
+    with pytest.raises(BufferError, match=text):
         read_only().__dlpack__(**keywords)
 
 
@@ -100,13 +101,41 @@ def test_read_only_copied_may_be_legacy():
     assert hostile.capsule_name(read_only().__dlpack__(copy=True)) == hostile.LEGACY
 
 
-def test_legacy_origin_is_given_out_read_only():
-    """Nobody said that it may be written."""
-    tensor = dlpark.from_dlpack(Foreign(legacy=True).capsule())
+LEGACY_ORIGINS = {
+    "imported": lambda foreign: dlpark.from_dlpack(foreign.capsule()),
+    "shared": lambda foreign: dlpark.from_dlpack(dlpark.from_dlpack(foreign.capsule())),
+    "relabelled": lambda foreign: dlpark.from_dlpack(foreign.capsule(), device="cpu"),
+    "legacy again": lambda foreign: dlpark.from_dlpack(dlpark.from_dlpack(foreign.capsule()).__dlpack__()),
+}
+
+
+@pytest.mark.parametrize("make", LEGACY_ORIGINS.values(), ids=LEGACY_ORIGINS)
+def test_legacy_origin(make):
+    """Nobody said whether it may be written: a versioned capsule says no, a legacy one says as little as before."""
+    foreign = Foreign(legacy=True, device=(hostile.CUDA_HOST, 0))
+    tensor = make(foreign)
     assert tensor.readonly
-    assert hostile.read(tensor.__dlpack__(max_version=(1, 0))).flags == hostile.READ_ONLY
-    with pytest.raises(BufferError, match="read-only"):
-        tensor.__dlpack__()
+    versioned, legacy = hostile.read(tensor.__dlpack__(max_version=(1, 0))), hostile.read(tensor.__dlpack__())
+    assert versioned.flags == hostile.READ_ONLY
+    assert versioned.dl_tensor.data == legacy.dl_tensor.data == ctypes.addressof(foreign.memory)
+    assert foreign.calls == []
+    del tensor, versioned, legacy
+    assert len(foreign.calls) == 1
+
+
+def test_numpy_legacy_to_legacy():
+    array = np.arange(6)
+    back = np.from_dlpack(hostile.Offer(lambda **_: dlpark.from_dlpack(array.__dlpack__()).__dlpack__()))
+    assert np.shares_memory(back, array)
+
+
+@pytest.mark.parametrize("version", [None, (1, 0)])
+@pytest.mark.parametrize("strides", [(77, 1), (1, 1), (0, 1), (-5, 1)])
+def test_strides_of_an_extent_of_one_are_given_out_as_they_came(version, strides):
+    tensor = dlpark.from_dlpack(Foreign(shape=(1, 77), strides=strides).capsule())
+    assert tensor.strides == strides
+    held = hostile.read(tensor.__dlpack__(max_version=version)).dl_tensor
+    assert tuple(held.strides[:2]) == strides
 
 
 def test_padded_travels_and_never_becomes_legacy():
@@ -114,7 +143,8 @@ def test_padded_travels_and_never_becomes_legacy():
     assert hostile.read(tensor.__dlpack__(max_version=(1, 0))).flags == hostile.PADDED
     copied = tensor.__dlpack__(max_version=(1, 0), copy=True)
     assert hostile.read(copied).flags == hostile.PADDED | hostile.IS_COPIED
-    with pytest.raises(BufferError, match="padded"):
+    text = r"float4_e2m1fn elements are padded, which a legacy capsule cannot say; ask with max_version=\(1, 0\)$"
+    with pytest.raises(BufferError, match=text):
         tensor.__dlpack__()
 
 
@@ -204,6 +234,12 @@ def test_another_device():
         tensor.__dlpack__(dl_device=(2, 0), copy=False)
 
 
+def test_managed_memory_is_not_given_out_as_the_hosts():
+    tensor = dlpark.from_dlpack(Foreign(device=(13, 0)).capsule())
+    with pytest.raises(BufferError, match="cuda_managed.*cpu: the host may read it only when the device is done"):
+        tensor.__dlpack__(dl_device=(1, 0))
+
+
 def test_own_device_by_name_of_its_numbers():
     tensor = dlpark.from_dlpack(Foreign(device=(hostile.CUDA, 1)).capsule())
     assert hostile.read(tensor.__dlpack__(dl_device=(2, 1))).dl_tensor.device.device_id == 1
@@ -247,6 +283,7 @@ def test_consumed_and_ended_once(version):
     assert len(foreign.calls) == 1
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("version", [None, (1, 0)])
 def test_ended_on_a_thread_that_python_does_not_know(version):
     """pthread_create straight into the deleter: no thread state, no GIL."""
@@ -264,6 +301,34 @@ def test_ended_on_a_thread_that_python_does_not_know(version):
     assert reference() is None
     assert len(foreign.calls) == 1
     assert foreign.calls != [threading.get_ident()]
+
+
+@pytest.mark.threads
+def test_eight_threads_and_one_tensor():
+    """Given out, copied without the GIL, taken in and ended on other threads than it was made on."""
+    foreign = Foreign(dtype=(0, 64, 1), shape=(256, 256), strides=(0, 1))
+    expected = np.arange(256)
+    np.frombuffer(foreign.memory, np.int64)[:256] = expected
+    tensor = dlpark.from_dlpack(foreign.capsule())
+    barrier = threading.Barrier(8)
+    right = []
+
+    def work(version):
+        barrier.wait()
+        for _ in range(10):
+            copied = np.asarray(dlpark.from_dlpack(tensor, copy=True))
+            shared = np.asarray(dlpark.from_dlpack(tensor.__dlpack__(max_version=version)))
+            right.append((copied == expected).all() and (shared == expected).all())
+
+    threads = [threading.Thread(target=work, args=[(1, 0) if index % 2 else None]) for index in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [True] * 80
+    assert foreign.calls == []
+    del tensor
+    assert len(foreign.calls) == 1
 
 
 @pytest.mark.parametrize("version", [None, (1, 0)])

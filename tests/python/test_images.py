@@ -1,8 +1,10 @@
 """load_image, save_image, encode_image and image_info against Pillow."""
 
+import errno
 import io
 import os
 import pathlib
+import subprocess
 import sys
 import threading
 import time
@@ -10,7 +12,7 @@ import time
 import hostile
 import numpy as np
 import pytest
-from PIL import Image, ImageOps, JpegImagePlugin
+from PIL import Image, ImageOps, JpegImagePlugin, PngImagePlugin
 
 import dlpark
 
@@ -181,17 +183,27 @@ def test_out_as_tensor_and_planes():
 
 
 @pytest.mark.parametrize(
-    "out, error",
+    "out, error, text",
     [
-        (np.zeros((23, 36, 3), np.uint8), BufferError),
-        (np.zeros((23, 37, 3), np.int8), BufferError),
-        (np.zeros((23, 37), np.uint8)[:0], BufferError),
-        (hostile.Offer(hostile.Foreign(legacy=True, dtype=(1, 8, 1), shape=(23, 37, 3))), BufferError),
-        (bytearray(23 * 37 * 3), AttributeError),
+        (np.zeros((23, 36, 3), np.uint8), BufferError, r"expected out shape \[23, 37, 3\], got \[23, 36, 3\]"),
+        (np.zeros((23, 37, 3), np.int8), BufferError, "expected out of u8, u16 or f32, got i8"),
+        (np.zeros((23, 37), np.uint8)[:0], BufferError, r"expected out of rank 3 .* got \[0, 37\]"),
+        (
+            hostile.Offer(hostile.Foreign(legacy=True, dtype=(1, 8, 1), shape=(23, 37, 3))),
+            BufferError,
+            r"out must not be written, or its producer cannot say that it may be: Tensor\(uint8\[23, 37, 3\]",
+        ),
+        (np.broadcast_to(np.zeros(3, np.uint8), (23, 37, 3)), BufferError, "out must not be written"),
+        (
+            np.lib.stride_tricks.as_strided(np.zeros(3, np.uint8), (23, 37, 3), (0, 0, 1)),
+            BufferError,
+            "out.*share memory",
+        ),
+        (bytearray(23 * 37 * 3), AttributeError, "bytearray has no __dlpack__"),
     ],
 )
-def test_out_that_does_not_do(out, error):
-    with pytest.raises(error):
+def test_out_that_does_not_do(out, error, text):
+    with pytest.raises(error, match=text):
         dlpark.load_image(made_by_pillow(picture(), "png"), out=out)
 
 
@@ -206,17 +218,34 @@ def test_read_only_out_is_not_written():
 # ---- Damage and limits ----
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_cut_short(format):
+@pytest.mark.parametrize(
+    "format, text",
+    [
+        ("png", "<memory>: the PNG is cut short after [0-9]+ bytes, in row [0-9]+ of 23"),
+        ("jpeg", "<memory>: Premature end of JPEG file"),
+        ("webp", "<memory>: the WebP is cut short after {given} of {whole} bytes"),
+    ],
+)
+def test_cut_short(format, text):
     data = made_by_pillow(picture(), format)
-    with pytest.raises(ValueError):
-        dlpark.load_image(data[: len(data) * 2 // 3])
+    given = len(data) * 2 // 3
+    with pytest.raises(ValueError, match=text.format(given=given, whole=len(data))):
+        dlpark.load_image(data[:given])
 
 
-@pytest.mark.parametrize("data", [b"", b"GIF89a", bytes(100), b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"])
-def test_no_picture(data):
+@pytest.mark.parametrize(
+    "data, text",
+    [
+        (b"", "is empty, neither JPEG, PNG nor WebP"),
+        (b"GIF89a", "neither JPEG, PNG nor WebP: its first bytes are 47 49 46 38 39 61"),
+        (bytes(100), "neither JPEG, PNG nor WebP: its first bytes are 00 00 00 00"),
+        (b"\xff\xd8\xff", "Premature end of JPEG file"),
+        (b"\x89PNG\r\n\x1a\n", "the PNG is cut short after 8 bytes"),
+    ],
+)
+def test_no_picture(data, text):
     for read in (dlpark.load_image, dlpark.image_info):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=f"^<memory>: {text}"):
             read(data)
 
 
@@ -237,6 +266,19 @@ def test_limits():
         dlpark.load_image(made_by_pillow(picture(), "jpeg", progressive=True), max_scans=1)
 
 
+def test_limit_of_chunks():
+    info = PngImagePlugin.PngInfo()
+    for number in range(1100):
+        info.add_text(f"key{number}", "value")
+    data = made_by_pillow(picture(), "png", pnginfo=info)
+    for read in (dlpark.load_image, dlpark.image_info):
+        with pytest.raises(ValueError, match="1000"):
+            read(data)
+        with pytest.raises(ValueError, match="20"):
+            read(data, max_chunks=20)
+        assert read(data, max_chunks=2000) is not None
+
+
 def test_missing_file(tmp_path):
     path = tmp_path / "missing.png"
     for read in (dlpark.load_image, dlpark.image_info):
@@ -246,10 +288,32 @@ def test_missing_file(tmp_path):
 
 
 def test_a_directory_is_no_file(tmp_path):
-    with pytest.raises(OSError, match=str(tmp_path)):
-        dlpark.load_image(tmp_path)
+    for read in (dlpark.load_image, dlpark.image_info):
+        with pytest.raises(IsADirectoryError) as caught:
+            read(tmp_path)
+        assert (caught.value.errno, caught.value.filename) == (errno.EISDIR, str(tmp_path))
 
 
+def test_a_disk_that_is_full(tmp_path):
+    """A limit on the size of files stands for it; of a process of its own, as it cannot be taken back."""
+    path = tmp_path / "kept.png"
+    path.write_bytes(b"kept")
+    script = f"""
+import errno, resource
+import dlpark, numpy
+resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+try:
+    dlpark.save_image({str(path)!r}, numpy.zeros((9, 9), numpy.uint8))
+except OSError as error:
+    print(error.errno == errno.EFBIG, error.filename)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == (f"True {path}\n", "")
+    assert path.read_bytes() == b"kept"
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.threads
 def test_the_gil_is_released():
     """Nobody is asked to give the GIL here, so a thread can count during the decoding only if it was given."""
     data = made_by_pillow(np.tile(picture(height=64, width=64), (40, 40, 1)), "png")
@@ -381,8 +445,9 @@ def test_nowhere_to_save(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         dlpark.save_image(path, picture())
     assert caught.value.filename == str(path)
-    with pytest.raises(ValueError):
-        dlpark.save_image(tmp_path / "a.gif", picture())
+    for name in ("a.gif", "png", ".png", os.fsencode(tmp_path / "a")):
+        with pytest.raises(ValueError, match="ends in none of .jpg .jpeg .png .webp, and no format is given"):
+            dlpark.save_image(tmp_path / name if isinstance(name, str) else name, picture())
     assert os.listdir(tmp_path) == []
 
 
@@ -405,6 +470,7 @@ def test_format_over_the_ending(tmp_path):
         (dict(max_pixels=0), ValueError, "max_pixels is 0"),
         (dict(max_pixels=2**64), ValueError, "max_pixels"),
         (dict(max_scans=-1), ValueError, "max_scans is -1"),
+        (dict(max_chunks=0), ValueError, "max_chunks is 0"),
         (dict(dtype="uint9"), ValueError, "uint9"),
         (dict(dtype="int32"), ValueError, "int32|i32"),
         (dict(colour=True), TypeError, "colour"),

@@ -1,5 +1,6 @@
 """from_dlpack: what is taken, what is refused, and that a deleter is called once in every case."""
 
+import ctypes
 import threading
 
 import hostile
@@ -63,6 +64,34 @@ def test_byte_offset_null_strides_and_later_minor_are_taken():
     assert np.asarray(tensor).tolist() == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.parametrize("code, name", [(1, "uint8"), (6, "bool")])
+def test_bool_is_never_guessed_from_uint8(legacy, code, name):
+    """Only zeros and ones in memory make no bool, and no byte makes a uint8."""
+    foreign = Foreign(legacy=legacy, dtype=(code, 8, 1), shape=(3,))
+    foreign.memory[:3] = b"\x01\x00\x01"
+    tensor = dlpark.from_dlpack(foreign.capsule())
+    assert tensor.dtype == np.asarray(tensor).dtype.name == name
+    assert np.asarray(tensor).tolist() == [1, 0, 1]
+    for keywords in ({}, {"max_version": (1, 0)}, {"copy": True}):
+        assert hostile.read(tensor.__dlpack__(**keywords)).dl_tensor.dtype.code == code
+
+
+@pytest.mark.parametrize("byte_offset", [0, 1, 3])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_misaligned_floats_are_taken(byte_offset, shift):
+    foreign = Foreign(shape=(2, 3), strides=(1, 2), byte_offset=byte_offset)
+    foreign.managed.dl_tensor.data += shift
+    values = np.arange(1, 7, dtype=np.float32)
+    foreign.memory[shift + byte_offset : shift + byte_offset + values.nbytes] = values.tobytes()
+    tensor = dlpark.from_dlpack(foreign.capsule())
+    expected = values.reshape(3, 2).T.tolist()
+    assert np.asarray(tensor).tolist() == expected
+    assert np.asarray(dlpark.from_dlpack(tensor, copy=True)).tolist() == expected
+    held = hostile.read(tensor.__dlpack__())
+    assert held.dl_tensor.data == ctypes.addressof(foreign.memory) + shift + byte_offset
+
+
 @pytest.mark.parametrize("data", [..., None])
 def test_empty_tensor_calls_the_deleter(data):
     foreign = Foreign(shape=(0, 3), data=data)
@@ -100,15 +129,17 @@ REFUSED = [
 
 @pytest.mark.parametrize("fields, error, text", [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 @pytest.mark.parametrize("legacy", [False, True], ids=["versioned", "legacy"])
-def test_refused_import_calls_the_deleter_once(fields, error, text, legacy):
+def test_refused_capsule_stays_with_its_producer(fields, error, text, legacy):
     if legacy and fields.keys() & {"version", "flags"}:
         fields = {"device": (-5, 0)}  # a legacy struct has neither field
         text = "-5"
     foreign = Foreign(legacy=legacy, **fields)
     capsule = foreign.capsule(destructor=True)
-    with pytest.raises(error, match=text):
-        dlpark.from_dlpack(capsule)
-    assert len(foreign.calls) == 1
+    for _ in range(2):
+        with pytest.raises(error, match=text):
+            dlpark.from_dlpack(capsule)
+        assert hostile.capsule_name(capsule) == foreign.default_name
+        assert foreign.calls == []
     del capsule
     assert len(foreign.calls) == 1
 
@@ -116,6 +147,18 @@ def test_refused_import_calls_the_deleter_once(fields, error, text, legacy):
 def test_another_major_without_deleter():
     with pytest.raises(BufferError, match="2.0"):
         dlpark.from_dlpack(Foreign(version=(2, 0), deleter=False).capsule())
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_copy_that_no_memory_holds(legacy):
+    """Fails after the capsule has been consumed: the deleter is ours to call."""
+    foreign = Foreign(legacy=legacy, dtype=(1, 8, 1), shape=(2**62,), strides=(0,))
+    capsule = foreign.capsule(destructor=True)
+    with pytest.raises(MemoryError):
+        dlpark.from_dlpack(capsule, copy=True)
+    assert len(foreign.calls) == 1
+    del capsule
+    assert len(foreign.calls) == 1
 
 
 def test_refused_import_from_a_producer_drops_its_capsule_without_a_pending_exception():
@@ -148,6 +191,7 @@ def test_capsule_of_another_name_is_left_alone(name, text):
     assert foreign.calls == []
 
 
+@pytest.mark.threads
 def test_eight_threads_and_one_capsule():
     for _ in range(50):
         foreign = Foreign()
@@ -185,11 +229,63 @@ def test_no_protocol():
         dlpark.from_dlpack(3)
 
     class Half:
-        def __dlpack__(self):
-            raise AssertionError("the device is asked first")
+        def __dlpack_device__(self):
+            return (1, 0)
 
-    with pytest.raises(AttributeError, match="Half has no __dlpack_device__"):
+    with pytest.raises(AttributeError, match="Half has no __dlpack__: "):
         dlpark.from_dlpack(Half())
+
+
+class NoDevice:
+    """Before the protocol was written down: one method, no arguments."""
+
+    def __init__(self, foreign):
+        self.foreign = foreign
+
+    def __dlpack__(self):
+        return self.foreign.capsule(destructor=True)
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.parametrize("device, name", [((hostile.CPU, 0), "cpu"), ((hostile.CUDA, 1), "cuda:1")])
+def test_producer_without_a_device(legacy, device, name):
+    foreign = Foreign(legacy=legacy, device=device)
+    tensor = dlpark.from_dlpack(NoDevice(foreign))
+    assert (tensor.device, tensor.shape, tensor.readonly) == (name, (2, 3), legacy)
+    assert dlpark.from_dlpack(NoDevice(foreign), device=name).device == name
+    foreign.calls.clear()
+    del tensor
+    assert len(foreign.calls) == 1
+
+
+def test_requests_to_a_producer_without_a_device():
+    """What it cannot be asked is seen to when the tensor is there, or refused."""
+    foreign = Foreign()
+    tensor = dlpark.from_dlpack(NoDevice(foreign), copy=True)
+    assert (tensor.is_copied, len(foreign.calls)) == (True, 1)
+    with pytest.raises(BufferError, match="does not know the keyword copy, so it cannot promise copy=False"):
+        dlpark.from_dlpack(NoDevice(foreign), copy=False)
+    assert len(foreign.calls) == 1
+    with pytest.raises(BufferError, match="came on cpu, and cuda:0 was asked for"):
+        dlpark.from_dlpack(NoDevice(foreign), device="cuda:0")
+    assert len(foreign.calls) == 2
+    on_device = Foreign(device=(hostile.CUDA, 0))
+    for keywords in (dict(copy=True), dict(device="cpu"), dict(device="cpu", copy=True)):
+        with pytest.raises(BufferError, match="cuda:0"):
+            dlpark.from_dlpack(NoDevice(on_device), **keywords)
+    assert len(on_device.calls) == 3
+
+
+def test_producer_without_a_device_that_knows_the_keywords():
+    asked = []
+
+    class Modern:
+        def __dlpack__(self, **keywords):
+            asked.append(keywords)
+            return Foreign(flags=hostile.IS_COPIED).capsule()
+
+    assert dlpark.from_dlpack(Modern(), device="cpu", copy=True).is_copied
+    assert asked == [{"max_version": (1, 3), "dl_device": (1, 0), "copy": True}]
 
 
 @pytest.mark.parametrize("error", [RuntimeError("boom"), TypeError("boom"), AttributeError("inner"), KeyboardInterrupt()])
@@ -222,6 +318,82 @@ def test_type_error_from_inside_the_producer_is_not_an_old_producer(inner):
         dlpark.from_dlpack(Offer(make))
     assert str(caught.value) == str(expected.value)
     assert len(calls) == 1
+
+
+def helper():
+    """What a producer may call by mistake with the words of the protocol."""
+
+
+ASKED = {
+    "copy": ((hostile.CPU, 0), dict(copy=True)),
+    "max_version": ((hostile.CPU, 0), {}),
+    "dl_device": ((hostile.CUDA_HOST, 0), dict(device="cpu")),
+    "stream": ((hostile.CUDA, 0), {}),
+}
+
+
+@pytest.mark.parametrize("inner", [helper, lambda **keywords: sorted([], **keywords), int], ids=["helper", "sorted", "int"])
+@pytest.mark.parametrize("keyword", ASKED)
+def test_type_error_about_a_keyword_of_ours_from_inside_the_producer(keyword, inner):
+    device, keywords = ASKED[keyword]
+    calls = []
+
+    def make(**given):
+        calls.append(given)
+        inner(**{keyword: given[keyword]})
+
+    with pytest.raises(TypeError, match=f"'{keyword}' is an invalid|unexpected keyword argument '{keyword}'"):
+        dlpark.from_dlpack(Offer(make, device=device), **keywords)
+    assert len(calls) == 1
+    assert keyword in calls[0]
+
+
+class Wrapped:
+    """Passes on what it is asked to an old producer."""
+
+    def __init__(self, old):
+        self.old = old
+
+    def __dlpack_device__(self):
+        return self.old.__dlpack_device__()
+
+    def __dlpack__(self, **keywords):
+        return self.old.__dlpack__(**keywords)
+
+
+class Saying(Wrapped):
+    """Refuses keywords in the words of another binding generator, which may add a frame of its own."""
+
+    def __init__(self, old, text):
+        self.old, self.text = old, text
+
+    def __dlpack__(self, **keywords):
+        if keywords:
+            raise TypeError(self.text)
+        return self.old.__dlpack__()
+
+
+def assigned(old):
+    """The function has another name, but it is the one that was called."""
+    members = {"__dlpack__": lambda self: old.__dlpack__(), "__dlpack_device__": lambda self: (1, 0)}
+    return type("Assigned", (), members)()
+
+
+COMPLAINTS = {
+    "wrapped": Wrapped,
+    "assigned": assigned,
+    "cython": lambda old: Saying(old, "__dlpack__() got an unexpected keyword argument 'max_version'"),
+    "c": lambda old: Saying(old, "'max_version' is an invalid keyword argument for __dlpack__()"),
+    "no keywords": lambda old: Saying(old, "Saying.__dlpack__() takes no keyword arguments"),
+    "nanobind": lambda old: Saying(old, "__dlpack__(): incompatible function arguments. The following argument types"),
+}
+
+
+@pytest.mark.parametrize("wrap", COMPLAINTS.values(), ids=COMPLAINTS)
+def test_complaint_about_the_call_itself(wrap):
+    foreign = Foreign(legacy=True)
+    assert dlpark.from_dlpack(wrap(NoKeywords(foreign))).shape == (2, 3)
+    assert len(foreign.calls) == 1
 
 
 @pytest.mark.parametrize("returned", [None, 3, b"dltensor", np.zeros(3)])
@@ -328,6 +500,13 @@ def test_page_locked_memory_is_the_hosts():
     assert (tensor.device, tensor.readonly) == ("cpu", True)
     assert np.asarray(tensor).shape == (2, 3)
     del tensor
+    assert len(foreign.calls) == 1
+
+
+def test_managed_memory_is_not_the_hosts():
+    foreign = Foreign(device=(13, 0))
+    with pytest.raises(BufferError, match="came on cuda_managed, and cpu.*the host may read it only when the device is"):
+        dlpark.from_dlpack(foreign.capsule(), device="cpu")
     assert len(foreign.calls) == 1
 
 

@@ -56,9 +56,11 @@ def test_legacy_both_ways(array):
     tensor = dlpark.from_dlpack(array.__dlpack__())
     assert tensor.readonly
     copied = dlpark.from_dlpack(tensor, copy=True)
-    back = np.from_dlpack(hostile.Offer(lambda **_: copied.__dlpack__()))
-    assert back.flags.writeable is (back.size == 0)  # NumPy's rule for legacy, and for no memory at all
-    assert as_bytes(back) == as_bytes(array)
+    for given in (tensor, copied):
+        back = np.from_dlpack(hostile.Offer(lambda **_: given.__dlpack__()))
+        assert back.flags.writeable is (back.size == 0)  # NumPy's rule for legacy, and for no memory at all
+        assert np.shares_memory(back, array) is (given is tensor and array.size > 0)
+        assert as_bytes(back) == as_bytes(array)
 
 
 @given(arrays())
