@@ -43,12 +43,47 @@ END
     printf '#include "one.h"\n#include <dlpark/version.h>\n#include <zlib.h>\n' >"$good/src/adapters/one/wrap.c"
     printf '#define ONE_SIZE 4\n' >"$good/src/adapters/one/one.h"
     printf '#define TWO_SIZE 4\n' >"$good/src/adapters/two/two.h"
-    printf 'int main(void)\n{\n    return 0;\n}\n' >"$good/tests/unit/version_test.c"
     printf '# version\n' >"$good/docs/reference/version.md"
     printf '# Changes\n\n## [Unreleased]\n' >"$good/CHANGELOG.md"
     printf '[project]\ndynamic = ["version"]\n' >"$good/pyproject.toml"
     printf 'int main(void)\n{\n    return 0;\n}\n' >"$good/docs/snippets/nothing.c"
+    mkdir -p "$good/tests/python" "$good/tests/compile"
+    cat >"$good/tests/unit/version_test.c" <<'END'
+static void one_proof(void **state)
+{
+    (void)state;
+}
+
+static void two_proofs(void **state)
+{
+    (void)state;
+}
+
+static void never_run(void **state)
+{
+    (void)state;
+}
+
+static void no_test(int x)
+{
+    (void)x;
+}
+
+    cmocka_unit_test(one_proof), cmocka_unit_test_setup(two_proofs, reset), TEST(no_test),
+END
+    printf 'def test_proof(x):\n    assert x\n\n\ndef helper():\n    pass\n' >"$good/tests/python/test_proof.py"
+    printf '\n' >"$good/tests/compile/proof.cmake"
+    proofs '`version_test.c: one_proof`, `version_test.c: two_proofs`' '`test_proof.py::test_proof`, `proof.cmake`' \
+        >"$good/docs/pitfalls.md"
     printf '# name\n\n```c\nint main(void)\n{\n    return 0;\n}\n```\n' >"$good/README.md"
+}
+
+# proofs CELL...: a page that names these tests, and a table that need not.
+proofs()
+{
+    printf '# Pitfalls\n\n| # | report | proof |\n|---|---|---|\n'
+    for cell in "$@"; do printf '| 7 | them/it#1 | %s |\n' "$cell"; done
+    printf '\n| # | why |\n|---|---|\n| 8 | not ours |\n'
 }
 
 # lines COUNT: that many statements.
@@ -78,7 +113,7 @@ whole()
 
 make_good_tree
 whole
-for check in sizes names tree includes version readme; do expect pass $check ''; done
+for check in sizes names tree includes version readme pitfalls; do expect pass $check ''; done
 
 { printf 'void dlpark__long(int x)\n{\n'; lines 68; printf '}\n'; } >"$tree/src/core/long.c"
 expect fail sizes 'dlpark__long() has 71 lines'
@@ -164,6 +199,31 @@ printf '```c\n    return 7;\n}\n```\n' >"$tree/docs/guide.md"
 expect fail readme 'docs/guide.md:1: no file'
 printf 'text\n```c\nint x;\n' >>"$tree/README.md"
 expect fail readme 'never closed'
+
+# says TEXT CELL...: a page with these cells, and the fault that has to be found in it.
+says()
+{
+    text=$1
+    shift
+    proofs "$@" >"$tree/docs/pitfalls.md"
+    expect fail pitfalls "$text"
+}
+
+says 'pitfalls.md:5: tests/ has no version_test.c: gone' '`version_test.c: gone`'
+says 'pitfalls.md:6: tests/ has no version_test.c: never_run' '`proof.cmake`' '`proof.cmake`, `version_test.c: never_run`'
+says 'tests/ has no version_test.c: no_test' '`version_test.c: no_test`'
+says 'tests/ has no gone_test.c: one_proof' '`gone_test.c: one_proof`'
+says 'tests/ has no test_proof.py::test_gone' '`test_proof.py::test_gone`'
+says 'tests/ has no test_proof.py::helper' '`test_proof.py::helper`'
+says 'tests/ has no test_proof.py::test_pro' '`test_proof.py::test_pro`'
+says 'tests/ has no gone.cmake' '`gone.cmake`'
+says 'not the name of a test: proof.cmake' 'proof.cmake'
+says 'number 7 names no test' ''
+says 'no test is named'
+cp "$tree/tests/unit/version_test.c" "$tree/tests/compile"
+expect fail pitfalls 'more than one version_test.c: one_proof'
+rm "$tree/docs/pitfalls.md"
+expect fail pitfalls 'pitfalls.md is missing'
 
 echo "selftest: $((cases - failures)) of $cases as they should be"
 [ $failures = 0 ]

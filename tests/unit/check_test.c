@@ -226,6 +226,24 @@ static void reach_must_fit_63_bits_and_the_address_space(void **state)
     assert_ok(dlpark_check(&tensor, 0, NULL, e));
 }
 
+static void alignment_is_nobodys_promise(void **state)
+{
+    (void)state;
+    DLTensor tensor = good();
+    dlpark_view view;
+
+    for (uint64_t offset = 0; offset < 8; offset++) {
+        tensor.byte_offset = offset;
+        assert_ok(dlpark_check(&tensor, 0, &view, e));
+        assert_ptr_equal(view.data, memory + offset);
+        tensor.byte_offset = 0;
+        tensor.data = memory + offset;
+        assert_ok(dlpark_check(&tensor, 0, &view, e));
+        assert_ptr_equal(view.data, memory + offset);
+        tensor.data = memory;
+    }
+}
+
 static void handle_reach_counts_from_its_offset(void **state)
 {
     (void)state;
@@ -293,6 +311,7 @@ int main(void)
         cmocka_unit_test(dtype_and_device_must_be_known),
         cmocka_unit_test(null_data_only_without_elements),
         cmocka_unit_test(byte_offset_is_applied_where_addresses_add_up),
+        cmocka_unit_test(alignment_is_nobodys_promise),
         cmocka_unit_test(reach_must_fit_63_bits_and_the_address_space),
         cmocka_unit_test(handle_reach_counts_from_its_offset),
         cmocka_unit_test(element_count_must_fit_even_when_it_is_broadcast),

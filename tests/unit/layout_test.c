@@ -221,6 +221,20 @@ static void null_strides_are_compact(void **state)
     assert_true(low == 0 && high == 11);
 }
 
+static void strides_pass_32_bits(void **state)
+{
+    (void)state;
+    int64_t strides[3], low, high;
+
+    assert_ok(dlpark_layout_compact_strides(3, (int64_t[]){2, 65536, 65536}, strides, e));
+    assert_true(strides[0] == INT64_C(4294967296) && strides[1] == 65536 && strides[2] == 1);
+    assert_ok(dlpark_layout_span(3, (int64_t[]){2, 65536, 65536}, strides, &low, &high, e));
+    assert_true(low == 0 && high == INT64_C(8589934591));
+    assert_true(dlpark_layout_is_compact(3, (int64_t[]){2, 65536, 65536}, strides));
+    strides[0] = 0; /* what is left of it in 32 bits */
+    assert_false(dlpark_layout_is_compact(3, (int64_t[]){2, 65536, 65536}, strides));
+}
+
 static void bytes_are_rounded_up_once(void **state)
 {
     (void)state;
@@ -257,6 +271,7 @@ int main(void)
         cmocka_unit_test(messages_have_the_numbers),
         cmocka_unit_test(no_elements_never_overflow),
         cmocka_unit_test(null_strides_are_compact),
+        cmocka_unit_test(strides_pass_32_bits),
         cmocka_unit_test(bytes_are_rounded_up_once),
     };
 

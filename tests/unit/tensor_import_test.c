@@ -343,6 +343,34 @@ static void view_of_a_tensor_and_of_none(void **state)
     dlpark_tensor_release(&tensor);
 }
 
+/* Wrapped or taken as they are: strides that mean nothing, and the device with its number, arrive as they left. */
+static void strides_and_device_travel_unchanged(void **state)
+{
+    (void)state;
+    static const int32_t types[] = {kDLCPU, kDLCUDA, kDLROCM, kDLCUDAManaged, kDLOneAPI};
+
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        for (int wrapped = 0; wrapped < 2; wrapped++) {
+            dlpark_view view;
+            reset(state);
+            shape[0] = 1;
+            strides[0] = 77;
+            foreign.dl_tensor.byte_offset = wrapped ? 4 : 0;
+            foreign.dl_tensor.device = DLPARK_DEVICE((DLDeviceType)types[i], (int32_t)i);
+            check_import(wrapped, &view);
+            assert_int_equal(view.strides[0], 77);
+            assert_true(dlpark_device_equal(view.device, foreign.dl_tensor.device));
+            dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+            DLManagedTensorVersioned *theirs = &foreign;
+            assert_ok(dlpark_tensor_import(&tensor, &theirs, NULL, e));
+            DLManagedTensorVersioned *handed = dlpark_tensor_export(&tensor);
+            assert_int_equal(handed->dl_tensor.strides[0], 77);
+            assert_int_equal(handed->dl_tensor.device.device_type, types[i]);
+            assert_int_equal(handed->dl_tensor.device.device_id, i);
+            dlpark_managed_release(&handed);
+        }
+}
+
 static void every_rank_is_wrapped(void **state)
 {
     (void)state;
@@ -381,6 +409,7 @@ int main(void)
         TEST(export_legacy_refuses_what_it_cannot_say),
         TEST(deleter_alone_ends_the_tensor),
         TEST(view_of_a_tensor_and_of_none),
+        TEST(strides_and_device_travel_unchanged),
         TEST(every_rank_is_wrapped),
     };
 

@@ -225,6 +225,41 @@ static void offset_is_folded_where_addresses_add_up(void **state)
     }
 }
 
+static void negative_offset_is_refused(void **state)
+{
+    (void)state;
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor_desc desc = good();
+
+    desc.byte_offset = (uint64_t)INT64_C(-8); /* what a signed offset becomes */
+    assert_fails(DLPARK_E_OVERFLOW, "18446744073709551608", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    assert_null(tensor.managed);
+    assert_int_equal(ended, 0);
+}
+
+/* Two extents of 1, so that strides which nobody needs are told from those that somebody normalised. */
+static void strides_of_extents_of_1_are_given_out_as_given(void **state)
+{
+    (void)state;
+    static const int64_t shape[] = {1, 3, 1}, strides[] = {77, 1, 9};
+
+    for (int way = 0; way < 3; way++) {
+        dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+        dlpark_tensor_desc desc = good();
+        dlpark_view view;
+        desc.ndim = 3;
+        desc.shape = DLPARK_DIMS(shape);
+        desc.strides = DLPARK_DIMS(strides);
+        desc.byte_offset = way == 1 ? 4 : 0;
+        desc.flags = way == 2 ? DLPARK_TENSOR_READ_ONLY : 0;
+        assert_ok(dlpark_tensor_new(&tensor, &desc, &view, e));
+        assert_memory_equal(view.strides, strides, sizeof strides);
+        DLManagedTensorVersioned *handed = dlpark_tensor_export(&tensor);
+        assert_memory_equal(handed->dl_tensor.strides, strides, sizeof strides);
+        handed->deleter(handed);
+    }
+}
+
 static void no_elements_export_no_data_but_end_their_owner(void **state)
 {
     (void)state;
@@ -371,6 +406,8 @@ int main(void)
         TEST(const_data_is_read_only),
         TEST(is_copied_is_claimed_only_by_name),
         TEST(offset_is_folded_where_addresses_add_up),
+        TEST(negative_offset_is_refused),
+        TEST(strides_of_extents_of_1_are_given_out_as_given),
         TEST(no_elements_export_no_data_but_end_their_owner),
         TEST(contradictions_are_refused),
         TEST(output_must_be_empty),
