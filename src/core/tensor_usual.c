@@ -9,46 +9,77 @@
 /* Below this, no stride times extent and no sum of 64 such leaves 63 bits. What is not below takes the general way. */
 #define USUAL_LIMIT ((uint64_t)1 << 28)
 
+/* What a pass over given dimensions gathers. Meaningless unless everything that went into `any` was below the limit. */
+typedef struct usual_sum {
+    uint64_t any;  /* all extents and strides, or-ed */
+    uint64_t high; /* reach from element 0 */
+    int64_t numel;
+} usual_sum;
+
+static inline void usual_add(usual_sum *sum, int64_t extent, int64_t stride)
+{
+    sum->any |= (uint64_t)extent | (uint64_t)stride;
+    sum->high += ((uint64_t)extent - 1) * (uint64_t)stride;
+}
+
 /*
- * Copies given dimensions and measures them on the way: the larger of the element count and of the reach from element
- * 0. False for whatever is not usual: no elements, negative or huge strides, overflow.
+ * Copies given dimensions and measures them on the way, two at a time: the larger of the element count and of the reach
+ * from element 0. False for whatever is not usual: no elements, negative or huge strides, overflow.
  */
 static inline bool usual_copy(size_t ndim, const int64_t *restrict shape, const int64_t *restrict strides,
                               int64_t *restrict to, int64_t *count)
 {
-    uint64_t any = 0, high = 0;
-    int64_t numel = 1;
-    size_t i = 0;
+    usual_sum sum = {0, 0, 1};
+    size_t i = ndim & 1;
 
-    do {
-        int64_t extent = shape[i], stride = strides[i];
-        to[i] = extent;
-        to[ndim + i] = stride;
-        if (extent == 1)
+    if (i != 0) {
+        to[0] = shape[0];
+        to[ndim] = strides[0];
+        usual_add(&sum, shape[0], strides[0]);
+        sum.numel = shape[0];
+    }
+    for (; i < ndim; i += 2) {
+        int64_t one = shape[i], two = shape[i + 1];
+        to[i] = one;
+        to[i + 1] = two;
+        to[ndim + i] = strides[i];
+        to[ndim + i + 1] = strides[i + 1];
+        if (one == 1 && two == 1)
             continue;
-        any |= (uint64_t)extent | (uint64_t)stride;
-        high += ((uint64_t)extent - 1) * (uint64_t)stride;
-        if (DLPARK_UNLIKELY(__builtin_mul_overflow(numel, extent, &numel)))
+        usual_add(&sum, one, strides[i]);
+        usual_add(&sum, two, strides[i + 1]);
+        if (DLPARK_UNLIKELY(__builtin_mul_overflow(sum.numel, (int64_t)((uint64_t)one * (uint64_t)two), &sum.numel)))
             return false;
-    } while (++i < ndim);
-    *count = numel > (int64_t)high ? numel : (int64_t)(high + 1);
-    return any < USUAL_LIMIT && numel != 0;
+    }
+    *count = sum.numel > (int64_t)sum.high ? sum.numel : (int64_t)(sum.high + 1);
+    return sum.any < USUAL_LIMIT && sum.numel != 0;
 }
 
-/* The same with compact strides, which are made on the way. */
+/* The same with compact strides, which are made on the way, from the last dimension to the first. */
 static inline bool usual_fill(size_t ndim, const int64_t *restrict shape, int64_t *restrict to, int64_t *count)
 {
-    int64_t numel = 1, signs = 0;
+    int64_t numel = 1, inner, signs = 0;
     size_t i = ndim;
 
-    do {
-        int64_t extent = shape[--i];
-        to[i] = extent;
-        to[ndim + i] = numel;
-        signs |= extent;
-        if (DLPARK_UNLIKELY(__builtin_mul_overflow(numel, extent, &numel)))
+    for (; i >= 2; i -= 2) {
+        int64_t one = shape[i - 2], two = shape[i - 1];
+        to[i - 2] = one;
+        to[i - 1] = two;
+        to[ndim + i - 1] = numel;
+        signs |= one | two;
+        if (DLPARK_UNLIKELY(__builtin_mul_overflow(numel, two, &inner)))
             return false;
-    } while (i != 0);
+        to[ndim + i - 2] = inner;
+        if (DLPARK_UNLIKELY(__builtin_mul_overflow(inner, one, &numel)))
+            return false;
+    }
+    if (i != 0) {
+        to[0] = shape[0];
+        to[ndim] = numel;
+        signs |= shape[0];
+        if (DLPARK_UNLIKELY(__builtin_mul_overflow(numel, shape[0], &numel)))
+            return false;
+    }
     *count = numel;
     return signs >= 0 && numel != 0;
 }

@@ -1,45 +1,75 @@
 #include "tensor_good.h"
 
-/* The usual case and the general way must judge and make the same: every layout of rank 2 by both. */
-static void usual_case_agrees_with_the_general_way(void **state)
+/* The usual case and the general way must judge alike and make the same of a description. */
+static void compare_both_ways(const dlpark_tensor_desc *desc)
+{
+    dlpark_tensor usual = DLPARK_TENSOR_EMPTY, general = DLPARK_TENSOR_EMPTY;
+    dlpark_error usual_error, general_error;
+    dlpark_status one = dlpark_tensor_new(&usual, desc, NULL, &usual_error);
+    dlpark_status two = dlpark_tensor_new_sized(&general, desc, sizeof *desc, NULL, &general_error);
+
+    assert_int_equal(one, two);
+    assert_int_equal(usual.managed != NULL, one == DLPARK_OK);
+    if (one != DLPARK_OK) {
+        assert_string_equal(usual_error.message, general_error.message);
+        return;
+    }
+    const DLTensor *a = &usual.managed->dl_tensor, *b = &general.managed->dl_tensor;
+    size_t nbytes = (size_t)desc->ndim * sizeof(int64_t);
+    assert_ptr_equal(a->data, b->data);
+    assert_int_equal(a->ndim, b->ndim);
+    assert_memory_equal(&a->dtype, &b->dtype, sizeof a->dtype);
+    assert_memory_equal(&a->device, &b->device, sizeof a->device);
+    assert_memory_equal(a->shape, b->shape, nbytes);
+    assert_memory_equal(a->strides, b->strides, nbytes);
+    assert_int_equal(a->byte_offset, b->byte_offset);
+    assert_int_equal(usual.managed->flags, general.managed->flags);
+    assert_memory_equal(&usual.managed->version, &general.managed->version, sizeof(DLPackVersion));
+    assert_ptr_equal(usual.managed->deleter, general.managed->deleter);
+    dlpark_tensor_release(&usual);
+    dlpark_tensor_release(&general);
+}
+
+static const int64_t telling[] = {0,         1,        2, 3, -1, INT64_C(1) << 27, INT64_C(1) << 28, INT64_C(1) << 40,
+                                  INT64_MAX, INT64_MIN};
+enum { TELLING = sizeof telling / sizeof telling[0] };
+
+static void every_layout_of_rank_2_by_both_ways(void **state)
 {
     (void)state;
-    static const int64_t numbers[] = {
-        0, 1, 2, 3, -1, INT64_C(1) << 27, INT64_C(1) << 28, INT64_C(1) << 40, INT64_MAX, INT64_MIN};
-    enum { COUNT = sizeof numbers / sizeof numbers[0] };
-
-    for (int code = 0; code < COUNT * COUNT * COUNT * COUNT; code++) {
-        int64_t shape[] = {numbers[code % COUNT], numbers[code / COUNT % COUNT]};
-        int64_t strides[] = {numbers[code / COUNT / COUNT % COUNT], numbers[code / COUNT / COUNT / COUNT]};
-        dlpark_tensor usual = DLPARK_TENSOR_EMPTY, general = DLPARK_TENSOR_EMPTY;
+    for (int code = 0; code < TELLING * TELLING * TELLING * TELLING; code++) {
+        int64_t sizes[] = {telling[code % TELLING], telling[code / TELLING % TELLING]};
+        int64_t steps[] = {telling[code / TELLING / TELLING % TELLING], telling[code / TELLING / TELLING / TELLING]};
         dlpark_tensor_desc desc = good();
-        dlpark_error usual_error, general_error;
-        desc.shape = DLPARK_DIMS(shape);
+        desc.shape = DLPARK_DIMS(sizes);
         if (code % 7 != 0)
-            desc.strides = DLPARK_DIMS(strides);
+            desc.strides = DLPARK_DIMS(steps);
         if (code % 3 == 0) /* about where the address space ends */
             desc.data = (void *)(UINTPTR_MAX - (uintptr_t)(code % 64));
-        dlpark_status one = dlpark_tensor_new(&usual, &desc, NULL, &usual_error);
-        dlpark_status two = dlpark_tensor_new_sized(&general, &desc, sizeof desc, NULL, &general_error);
-        assert_int_equal(one, two);
-        assert_int_equal(usual.managed != NULL, one == DLPARK_OK);
-        if (one != DLPARK_OK) {
-            assert_string_equal(usual_error.message, general_error.message);
-            continue;
+        compare_both_ways(&desc);
+    }
+}
+
+static void layouts_of_every_rank_by_both_ways(void **state)
+{
+    (void)state;
+    uint64_t seed = 0x2545F4914F6CDD1Du;
+    int64_t sizes[64], steps[64];
+
+    for (int round = 0; round < 60000; round++) {
+        dlpark_tensor_desc desc = good();
+        desc.ndim = 1 + round % 64;
+        for (int i = 0; i < desc.ndim; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            uint64_t roll = seed >> 33;
+            /* mostly what tensors have, so that high ranks are not all refused */
+            sizes[i] = roll % 32 != 0 ? (int64_t)(1 + roll % 3 / 2) : telling[roll / 32 % TELLING];
+            steps[i] = roll % 31 != 0 ? (int64_t)(roll % 5) : telling[roll / 31 % TELLING];
         }
-        const DLTensor *a = &usual.managed->dl_tensor, *b = &general.managed->dl_tensor;
-        assert_ptr_equal(a->data, b->data);
-        assert_int_equal(a->ndim, b->ndim);
-        assert_memory_equal(&a->dtype, &b->dtype, sizeof a->dtype);
-        assert_memory_equal(&a->device, &b->device, sizeof a->device);
-        assert_memory_equal(a->shape, b->shape, 16);
-        assert_memory_equal(a->strides, b->strides, 16);
-        assert_int_equal(a->byte_offset, b->byte_offset);
-        assert_int_equal(usual.managed->flags, general.managed->flags);
-        assert_memory_equal(&usual.managed->version, &general.managed->version, sizeof(DLPackVersion));
-        assert_ptr_equal(usual.managed->deleter, general.managed->deleter);
-        dlpark_tensor_release(&usual);
-        dlpark_tensor_release(&general);
+        desc.shape = DLPARK_DIMS(sizes);
+        if (round / 64 % 2 != 0)
+            desc.strides = DLPARK_DIMS(steps);
+        compare_both_ways(&desc);
     }
 }
 
@@ -160,9 +190,10 @@ static void extra_bytes_are_the_owner_when_there_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(usual_case_agrees_with_the_general_way), TEST(storage_of_the_caller_costs_no_allocation),
-        TEST(storage_must_suffice_and_be_aligned),    TEST(release_is_the_last_touch_of_storage),
-        TEST(extra_bytes_lie_in_the_same_block),      TEST(extra_bytes_are_the_owner_when_there_is_none),
+        TEST(every_layout_of_rank_2_by_both_ways),          TEST(layouts_of_every_rank_by_both_ways),
+        TEST(storage_of_the_caller_costs_no_allocation),    TEST(storage_must_suffice_and_be_aligned),
+        TEST(release_is_the_last_touch_of_storage),         TEST(extra_bytes_lie_in_the_same_block),
+        TEST(extra_bytes_are_the_owner_when_there_is_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
