@@ -281,8 +281,8 @@ def stage_python_asan(stage):
 def stage_python_tsan(stage):
     """The Python tests marked `threads`, with the extension under the thread sanitizer."""
     site = WORK / "site-tsan"
-    settings = ["-C", "cmake.build-type=Debug", "-C", "cmake.define.DLPARK_SANITIZE=thread"]
-    install_wheel(stage, site, BUILD / "wheel-tsan", *settings, "-C", "install.strip=false")
+    settings = ["--config-settings", "cmake.build-type=Debug", "--config-settings", "cmake.define.DLPARK_SANITIZE=thread"]
+    install_wheel(stage, site, BUILD / "wheel-tsan", *settings, "--config-settings", "install.strip=false")
     env = {
         **site_environment(site),
         **SANITIZER_OPTIONS,

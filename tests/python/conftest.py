@@ -34,7 +34,7 @@ def pytest_runtest_setup(item):
 def why_missing(name):
     """A partner that is there but does not import is a failure in any case: its error comes out of the test."""
     if importlib.util.find_spec(name) is None:
-        return f"partner {name} is not installed"
+        return f"partner {name} is not installed (PARTNERS=all installs it)"
     return None
 
 
