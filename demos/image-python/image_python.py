@@ -1,8 +1,9 @@
 """One photograph, decoded in C, changed in NumPy (and PyTorch), written in C. Its pixels are never copied.
 
-Usage: image_python.py FOLDER. FRAMEWORK=torch in the environment adds PyTorch.
+Usage: image_python.py FOLDER. PyTorch takes part where it is installed, and has to with FRAMEWORK=torch.
 """
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ def expect_same_memory(what: str, address: int, expected: int) -> None:
         sys.exit(f"{what} has its own memory: {address:#x}, not {expected:#x}")
 
 
-def swap_in_torch(photo: dlpark.Tensor, expected: int) -> dlpark.Tensor:
+def darken_in_torch(photo: dlpark.Tensor, expected: int) -> dlpark.Tensor:
     """Darkens the photograph in PyTorch, in place, and brings it back as a tensor of dlpark."""
     import torch
 
@@ -54,7 +55,8 @@ def main() -> None:
     expect_same_memory(f"NumPy {np.__version__}: {pixels.shape} {pixels.dtype}", address_of(pixels), address)
     original = pixels.copy()  # only to show it beside the result
     pixels[...] = original[..., ::-1]
-    returned = swap_in_torch(photo, address) if os.environ.get("FRAMEWORK") == "torch" else dlpark.from_dlpack(pixels)
+    has_torch = os.environ.get("FRAMEWORK") == "torch" or importlib.util.find_spec("torch") is not None
+    returned = darken_in_torch(photo, address) if has_torch else dlpark.from_dlpack(pixels)
     expect_same_memory("back as a tensor of dlpark", address_of(np.asarray(returned)), address)
     print(f"  bytes of pixels copied on the way: {photo.nbytes if returned.is_copied else 0}")
 
@@ -70,8 +72,8 @@ def main() -> None:
         sys.exit("swapped.png does not hold what NumPy wrote")
 
     difference = np.abs(pixels.astype(np.int16) - original).astype(np.uint8)
-    row = draw_row([("Original, decoded in C", original), ("Red and blue swapped in NumPy, in place", pixels),
-                    ("Difference", difference)])
+    changed = "Red and blue swapped in NumPy" + (", darkened in PyTorch" if has_torch else ", in place")
+    row = draw_row([("Original, decoded in C", original), (changed, pixels), ("Difference", difference)])
     dlpark.save_image(folder / "photo-row.png", row)
     print(f"A picture to look at: {os.path.relpath(folder / 'photo-row.png')}, {row.shape[1]} x {row.shape[0]} pixels")
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the Python module and runs the demo with it. FRAMEWORK=torch also passes the photograph through PyTorch.
+# Builds the Python module and runs the demo with it. PyTorch takes part where it is installed; FRAMEWORK=torch demands it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
