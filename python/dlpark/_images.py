@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import operator
 import os
 from dataclasses import dataclass
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from ._core import Tensor, from_dlpack
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ._core import Producer
 
     Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes]
-    Layout = Literal["hwc", "chw"]
-    Format = Literal["jpeg", "jpg", "png", "webp"]
+    Layout = Literal["hwc", "chw", "HWC", "CHW"]
+    Format = Literal["jpeg", "jpg", "png", "webp", "JPEG", "JPG", "PNG", "WEBP"]
 
 Out = TypeVar("Out")
 
@@ -24,6 +27,12 @@ _FORMAT_NAMES = {1: "jpeg", 2: "png", 3: "webp"}
 _LAYOUTS = {"hwc": 0, "chw": 1}
 _ENDINGS = (".jpg", ".jpeg", ".png", ".webp")
 _ABI_VERSION = (1, 3)
+
+# How messages of the codecs end, which know the fields of a C struct, and how they end here.
+_ADVICE = {
+    "; `tolerant` may accept what is there": "; tolerant=True may accept what is there",
+    "; layout CHW?": "; layout='chw'?",
+}
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,7 @@ def load_image(
     channels : int, optional
         1 grey, 2 grey and alpha, 3 RGB, 4 RGBA. As the file has it by default.
     layout : {"hwc", "chw"}
-        The order of the dimensions: [height, width, channels] or [channels, height, width].
+        The order of the dimensions: [height, width, channels] or [channels, height, width]. Capitals do as well.
     dtype : str or dtype, optional
         "uint8", "uint16", or "float32" for values from 0 to 1. As the file has it by default.
     orient : bool
@@ -145,10 +154,11 @@ def load_image(
     """
     filename, data = _read_source(source)
     target = None if out is None else _capsule_to_write(out)
-    capsule = _codecs().load(
+    capsule = _in_our_words(
+        _codecs().load,
         filename,
         data,
-        _positive("channels", channels),
+        _positive("channels", channels, 5),
         _choice("layout", layout, _LAYOUTS),
         None if dtype is None else _dtype_name(dtype),
         not orient,
@@ -232,10 +242,10 @@ def save_image(
         Written under another name beside it, then renamed. A file of that name is untouched on failure.
     image : Tensor or any DLPack producer
         uint8, or uint16 for PNG. [h, w], or three dimensions with 1 to 4 channels in the order of `layout`.
-    format : {"jpeg", "png", "webp"}, optional
-        As the path ends by default.
+    format : {"jpeg", "jpg", "png", "webp"}, optional
+        As the path ends by default. Capitals do as well.
     layout : {"hwc", "chw"}
-        The order of the dimensions of `image`.
+        The order of the dimensions of `image`. Capitals do as well.
     quality : int, optional
         1 to 100, for JPEG and lossy WebP; 90 by default.
     lossless : bool
@@ -258,10 +268,14 @@ def save_image(
     ImportError
         This build of dlpark has no image codecs.
     """
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        swapped = isinstance(image, (str, bytes, os.PathLike))
+        raise TypeError(f"path must be a path, not {type(path).__name__}{'; the path comes first' if swapped else ''}")
     filename = os.fspath(path)
     if format is None and os.path.splitext(os.fsdecode(filename))[1].lower() not in _ENDINGS:
         raise ValueError(f"{os.fsdecode(filename)}: ends in none of {' '.join(_ENDINGS)}, and no format is given")
-    _codecs().save(
+    _in_our_words(
+        _codecs().save,
         filename,
         _capsule_to_read(image),
         0 if format is None else _choice("format", format, _FORMATS),
@@ -292,8 +306,8 @@ def encode_image(
     ----------
     image : Tensor or any DLPack producer
         As for `save_image`.
-    format : {"jpeg", "png", "webp"}
-        The format.
+    format : {"jpeg", "jpg", "png", "webp"}
+        Capitals do as well.
     layout, quality, lossless, compression, subsampling, progressive
         As for `save_image`.
 
@@ -306,7 +320,8 @@ def encode_image(
     ValueError, BufferError, ImportError
         As `save_image`.
     """
-    encoded: bytes = _codecs().save(
+    encoded: bytes = _in_our_words(
+        _codecs().save,
         None,
         _capsule_to_read(image),
         _choice("format", format, _FORMATS),
@@ -341,6 +356,16 @@ def _explain_absence(missing: tuple[tuple[str, str], ...]) -> str:
     )
 
 
+def _in_our_words(function: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return function(*args)
+    except (ValueError, BufferError) as error:
+        for theirs, ours in _ADVICE.items():
+            if str(error).endswith(theirs):
+                error.args = (str(error).removesuffix(theirs) + ours,)
+        raise
+
+
 def _read_source(source: Any) -> tuple[str | bytes | None, Any]:
     """The source as (filename, bytes), one of them None."""
     if isinstance(source, (str, os.PathLike)):
@@ -348,7 +373,10 @@ def _read_source(source: Any) -> tuple[str | bytes | None, Any]:
     try:
         data = memoryview(source)
     except TypeError:
-        raise TypeError(f"source must be a path or bytes-like, not {type(source).__name__}") from None
+        # What a file of text reads would be taken for a path.
+        is_binary_file = hasattr(source, "read") and not isinstance(source, io.TextIOBase)
+        advice = "; pass its .read()" if is_binary_file else ""
+        raise TypeError(f"source must be a path or bytes-like, not {type(source).__name__}{advice}") from None
     return None, data
 
 
@@ -367,18 +395,21 @@ def _positive(name: str, value: Any, below: int = 2**31) -> int:
     """The C side reads 0 as "not given", so a 0 that was given must not get there."""
     if value is None:
         return 0
-    number = operator.index(value)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
     if not 0 < number < below:
-        raise ValueError(f"{name} is {number}, expected a number from 1 on")
+        raise ValueError(f"{name} is {number}, expected a number from 1 {f'to {below - 1}' if below < 2**31 else 'on'}")
     return number
 
 
 def _choice(name: str, value: Any, choices: dict[str, int]) -> int:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, not {type(value).__name__}")
-    if value not in choices:
+    if value.lower() not in choices:
         raise ValueError(f"{name} is {value!r}, expected one of {', '.join(map(repr, choices))}")
-    return choices[value]
+    return choices[value.lower()]
 
 
 def _subsampling(value: Any) -> int:

@@ -75,6 +75,17 @@ static PyObject *codecs_load_new(const dlpark_image_load_desc *desc, PyObject *f
     return capsule;
 }
 
+/* By any name that dlpark knows; -1, without an exception, for other dtypes than those of pictures. */
+static int codecs_dtype(const char *name, DLDataType *dtype)
+{
+    if (dlpark_dtype_parse(name, dtype, NULL) != DLPARK_OK)
+        return -1;
+    return dlpark_dtype_equal(*dtype, DLPARK_U8) || dlpark_dtype_equal(*dtype, DLPARK_U16) ||
+                   dlpark_dtype_equal(*dtype, DLPARK_F32)
+               ? 0
+               : -1;
+}
+
 PyDoc_STRVAR(codecs_load_doc, "load(filename, bytes, channels, layout, dtype, keep_orientation, tolerant, max_pixels, "
                               "max_scans, max_chunks, out, /)\n--\n\n"
                               "A capsule of the picture; None when it was decoded into the capsule `out`.");
@@ -86,7 +97,6 @@ static PyObject *codecs_load(PyObject *module, PyObject *args)
     int channels, layout, keep_orientation, tolerant, max_scans, max_chunks;
     long long max_pixels;
     codecs_source source = {0};
-    dlpark_error err;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "OOiizppLiiO:load", &filename, &bytes, &channels, &layout, &dtype, &keep_orientation,
@@ -99,8 +109,8 @@ static PyObject *codecs_load(PyObject *module, PyObject *args)
                                    .max_pixels = max_pixels,
                                    .max_scans = max_scans,
                                    .max_chunks = max_chunks};
-    if (dtype != NULL && dlpark_dtype_parse(dtype, &desc.dtype, &err))
-        return PyErr_Format(PyExc_ValueError, "dtype: %s", err.message);
+    if (dtype != NULL && codecs_dtype(dtype, &desc.dtype) < 0)
+        return PyErr_Format(PyExc_ValueError, "dtype is '%.60s'; pictures come as uint8, uint16 or float32", dtype);
     if (codecs_source_init(&source, filename, bytes, &desc) == 0)
         result =
             out == Py_None ? codecs_load_new(&desc, source.filename) : codecs_load_into(out, &desc, source.filename);

@@ -342,7 +342,8 @@ static PyObject *producer_consume(module_state *state, PyObject *producer, const
     if (capsule == NULL && producer_lacks(producer, state->name_dlpack)) {
         dlpark_name type = dlpark__py_type_name(producer);
         return PyErr_Format(PyExc_AttributeError,
-                            "%s has no __dlpack__: it does not offer its data by the DLPack protocol", type.text);
+                            "%s has no __dlpack__: it does not offer its data by the DLPack protocol%s", type.text,
+                            PyUnicode_Check(producer) ? "" : "; numpy.asarray(...) may make an array of it");
     }
     if (capsule == NULL)
         return NULL;

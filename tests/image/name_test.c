@@ -104,7 +104,7 @@ static void a_long_path_leaves_room_for_the_reason(void **state)
     check_message(&err, path, "No such file or directory");
     view.dtype = DLPARK_F32;
     assert_int_equal(dlpark_image_save(&view, &desc, &err), DLPARK_E_DTYPE);
-    check_message(&err, path, "expected u8 or u16, got f32");
+    check_message(&err, path, "stored as u8 or u16, got f32");
     assert_int_equal(dlpark_image_encode(&tensor, &view, &desc, NULL, &err), DLPARK_E_ARGUMENT);
     check_message(&err, path, "desc has a path");
     long_path(path, "/.png");

@@ -306,10 +306,10 @@ static void what_a_format_cannot_hold_is_said(void **state)
     const dlpark_image_save_desc webp = {.format = DLPARK_IMAGE_WEBP};
     dlpark_view view = view_of(data, DLPARK_U8, 4, 4, 4);
     check_refused(&view, jpeg, DLPARK_E_UNSUPPORTED,
-                  "JPEG cannot store alpha: drop it (channels 0..2) or save as PNG or WebP");
+                  "JPEG cannot store alpha: drop it (keep channels 0..2) or save as PNG or WebP");
     view = view_of(data, DLPARK_U8, 4, 4, 2);
     check_refused(&view, jpeg, DLPARK_E_UNSUPPORTED,
-                  "JPEG cannot store alpha: drop it (channels 0..0) or save as PNG or WebP");
+                  "JPEG cannot store alpha: drop it (keep channel 0) or save as PNG or WebP");
     view = view_of(data, DLPARK_U16, 4, 4, 3);
     check_refused(&view, jpeg, DLPARK_E_UNSUPPORTED, "JPEG stores 8 bits a sample, got u16");
     check_refused(&view, webp, DLPARK_E_UNSUPPORTED, "WebP stores 8 bits a sample, got u16");
@@ -345,14 +345,20 @@ static void what_is_no_picture_is_refused(void **state)
     void *data = picture_memory(4096);
     const dlpark_image_save_desc jpeg = {.format = DLPARK_IMAGE_JPEG};
     dlpark_view view = view_of(data, DLPARK_F32, 4, 4, 3);
-    check_refused(&view, jpeg, DLPARK_E_DTYPE, "expected u8 or u16, got f32: scale and cast it first");
+    check_refused(&view, jpeg, DLPARK_E_DTYPE,
+                  "pictures are stored as u8 or u16, got f32: scale to 0..255 and cast to u8 first");
+    view.dtype = DLPARK_BOOL;
+    check_refused(&view, jpeg, DLPARK_E_DTYPE, "pictures are stored as u8 or u16, got bool: cast to u8 first");
+    view.dtype = DLPARK_I32;
+    check_refused(&view, jpeg, DLPARK_E_DTYPE, "pictures are stored as u8 or u16, got i32: cast to u8 first");
     view = view_of(data, DLPARK_DTYPE(kDLUInt, 8, 3), 4, 4, 1);
     check_refused(&view, jpeg, DLPARK_E_DTYPE, "got u8x3");
     view = view_of(data, DLPARK_U8, 4, 4, 3);
     view.device = DLPARK_DEVICE(kDLCUDA, 0);
     check_refused(&view, jpeg, DLPARK_E_DEVICE, "host memory, got cuda");
     view = view_of(data, DLPARK_U8, 3, 4, 8);
-    check_refused(&view, jpeg, DLPARK_E_SHAPE, "1 to 4 channels in dimension 2 (layout HWC), got [3, 4, 8]");
+    check_refused(&view, jpeg, DLPARK_E_SHAPE,
+                  "1 to 4 channels in dimension 2 (layout HWC), got [3, 4, 8]; layout CHW?");
     view = view_of(data, DLPARK_U8, 8, 4, 3);
     check_refused(&view, (dlpark_image_save_desc){.format = DLPARK_IMAGE_JPEG, .layout = DLPARK_IMAGE_CHW},
                   DLPARK_E_SHAPE, "1 to 4 channels in dimension 0 (layout CHW), got [8, 4, 3]");

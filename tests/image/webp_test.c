@@ -134,7 +134,10 @@ static void check_cut(const picture_bytes *file, size_t nbytes, const picture *d
     dlpark_view view;
     assert_fails(DLPARK_E_FORMAT, "<memory>: ", picture_load(&part, false, &tensor, &view, e));
     assert_null(tensor.managed);
+    dlpark_error err;
+    assert_int_equal(picture_load(&part, false, &tensor, &view, &err), DLPARK_E_FORMAT);
     dlpark_status status = picture_load(&part, true, &tensor, &view, NULL);
+    assert_int_equal(strstr(err.message, "; `tolerant` may accept what is there") != NULL, status == DLPARK_OK);
     assert_true(status == DLPARK_OK || (status == DLPARK_E_FORMAT && nbytes < 128));
     assert_int_equal(status == DLPARK_OK, tensor.managed != NULL);
     if (status == DLPARK_OK) {

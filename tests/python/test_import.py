@@ -225,8 +225,13 @@ def test_eight_threads_and_one_capsule():
 
 
 def test_no_protocol():
-    with pytest.raises(AttributeError, match="int has no __dlpack__"):
-        dlpark.from_dlpack(3)
+    lacks = "has no __dlpack__: it does not offer its data by the DLPack protocol"
+    for source in (3, [1, 2, 3]):
+        advice = r"; numpy.asarray\(...\) may make an array of it"
+        with pytest.raises(AttributeError, match=f"^{type(source).__name__} {lacks}{advice}$"):
+            dlpark.from_dlpack(source)
+    with pytest.raises(AttributeError, match=f"^str {lacks}$"):
+        dlpark.from_dlpack("f.png")
 
     class Half:
         def __dlpack_device__(self):

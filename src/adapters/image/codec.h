@@ -17,6 +17,12 @@
 
 typedef struct image_codec image_codec;
 
+/*
+ * Ends the message of a fault that is none to a reader which is tolerant. That one may meet another later: a progressive
+ * JPEG can be cut amid a table of a scan.
+ */
+#define IMAGE_TOLERABLE "; `tolerant` may accept what is there"
+
 /* One sample's type. */
 typedef enum image_sample { IMAGE_U8, IMAGE_U16, IMAGE_F32 } image_sample;
 

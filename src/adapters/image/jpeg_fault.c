@@ -36,8 +36,10 @@ static void jpegfault_emit(j_common_ptr cinfo, int level)
     if (level >= 0)
         return;
     cinfo->err->num_warnings++;
-    if (!fault->tolerant)
-        jpegfault_exit(cinfo);
+    if (fault->tolerant)
+        return;
+    fault->tolerable = true;
+    jpegfault_exit(cinfo);
 }
 
 static void jpegfault_print(j_common_ptr cinfo)
@@ -52,6 +54,7 @@ struct jpeg_error_mgr *dlpark__jpeg_fault_init(jpegfault *fault, bool tolerant)
     fault->base.emit_message = jpegfault_emit;
     fault->base.output_message = jpegfault_print;
     fault->tolerant = tolerant;
+    fault->tolerable = false;
     fault->status = DLPARK_OK;
     fault->reason[0] = '\0';
     return &fault->base;
@@ -75,7 +78,7 @@ void dlpark__jpeg_fault_raise(jpegfault *fault, dlpark_status status, const char
     longjmp(fault->jump, 1);
 }
 
-dlpark_status dlpark__jpeg_fault_report(const jpegfault *fault, const char *name, dlpark_error *err)
+dlpark_status dlpark__jpeg_fault_report(const jpegfault *fault, const char *name, const char *advice, dlpark_error *err)
 {
-    return dlpark_error_set(err, fault->status, "%s: %s", name, fault->reason);
+    return dlpark_error_set(err, fault->status, "%s: %s%s", name, fault->reason, advice);
 }

@@ -16,7 +16,8 @@
 typedef struct jpegfault {
     struct jpeg_error_mgr base; /* first: libjpeg's pointer to it is one to us */
     jmp_buf jump;
-    bool tolerant; /* warnings are not faults */
+    bool tolerant;  /* warnings are not faults */
+    bool tolerable; /* a tolerant reader would not have given up there */
     dlpark_status status;
     char reason[JMSG_LENGTH_MAX];
 } jpegfault;
@@ -30,7 +31,8 @@ bool dlpark__jpeg_guard(jpegfault *fault, void (*step)(void *context), void *con
 /* Gives up from inside a step or a callback of libjpeg. Does not return. */
 void dlpark__jpeg_fault_raise(jpegfault *fault, dlpark_status status, const char *format, ...) DLPARK_PRINTF(3, 4);
 
-/* "name: reason". Returns the fault's status. */
-dlpark_status dlpark__jpeg_fault_report(const jpegfault *fault, const char *name, dlpark_error *err);
+/* "name: reason", and the advice, which may be empty. Returns the fault's status. */
+dlpark_status dlpark__jpeg_fault_report(const jpegfault *fault, const char *name, const char *advice,
+                                        dlpark_error *err);
 
 #endif

@@ -88,7 +88,7 @@ static dlpark_status readjpeg_open(image_reader *reader, dlpark_error *err)
     state->nbytes = reader->nbytes;
     reader->state = state;
     if (!dlpark__jpeg_guard(&state->fault, readjpeg_head, state)) {
-        dlpark_status status = dlpark__jpeg_fault_report(&state->fault, reader->name, err);
+        dlpark_status status = dlpark__jpeg_fault_report(&state->fault, reader->name, "", err);
         readjpeg_close(reader);
         return status;
     }
@@ -200,8 +200,10 @@ static void readjpeg_rows_put(void *context)
 static void readjpeg_finish(void *context)
 {
     readjpeg *reader = context;
-    if (!reader->fault.tolerant)
-        (void)jpeg_finish_decompress(&reader->cinfo);
+    if (reader->fault.tolerant)
+        return;
+    reader->fault.tolerable = true;
+    (void)jpeg_finish_decompress(&reader->cinfo);
 }
 
 static bool readjpeg_run(readjpeg *reader)
@@ -228,7 +230,9 @@ static dlpark_status readjpeg_decode(image_reader *reader, const image_sink *sin
     bool done = readjpeg_run(state);
     free(state->rows);
     state->rows = NULL;
-    return done ? DLPARK_OK : dlpark__jpeg_fault_report(&state->fault, reader->name, err);
+    bool tolerable = state->fault.tolerable && state->fault.status == DLPARK_E_FORMAT;
+    return done ? DLPARK_OK
+                : dlpark__jpeg_fault_report(&state->fault, reader->name, tolerable ? IMAGE_TOLERABLE : "", err);
 }
 
 const image_codec dlpark__image_jpeg = {

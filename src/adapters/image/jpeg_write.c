@@ -111,7 +111,7 @@ static dlpark_status writejpeg_with_row(const image_source *source, const dlpark
     writer.cinfo.err = dlpark__jpeg_fault_init(&writer.fault, false);
     bool done = dlpark__jpeg_guard(&writer.fault, writejpeg_run, &writer);
     jpeg_destroy_compress(&writer.cinfo);
-    return done ? DLPARK_OK : dlpark__jpeg_fault_report(&writer.fault, source->name, err);
+    return done ? DLPARK_OK : dlpark__jpeg_fault_report(&writer.fault, source->name, "", err);
 }
 
 dlpark_status dlpark__jpeg_encode(const image_source *source, const dlpark_image_save_desc *desc, image_buffer *out,

@@ -31,7 +31,8 @@ static dlpark_status image_load_check(const dlpark_image_load_desc *desc, dlpark
 {
     image_sample sample;
     if (desc->channels < 0 || desc->channels > 4)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "channels is %" PRId32 ", not 0 to 4", desc->channels);
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "channels is %" PRId32 ", not 1 to 4 (0: as the file has them)",
+                                desc->channels);
     if (desc->layout != DLPARK_IMAGE_HWC && desc->layout != DLPARK_IMAGE_CHW)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "layout is %d, not DLPARK_IMAGE_HWC or DLPARK_IMAGE_CHW",
                                 (int)desc->layout);

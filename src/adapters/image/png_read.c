@@ -168,12 +168,13 @@ static dlpark_status readpng_fail(const image_reader *reader, const readpng *r, 
         snprintf(where, sizeof where, ", in row %d of %d", (int)r->y + 1, (int)r->height);
     else if (r->pass < r->passes)
         snprintf(where, sizeof where, ", in row %d of %d, pass %d of 7", (int)r->y + 1, (int)r->height, r->pass + 1);
+    const char *advice = r->rows != NULL ? IMAGE_TOLERABLE : ""; /* as readpng_rows() has it */
     if (r->cut_short)
-        return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: the PNG is cut short after %zu bytes%s", reader->name,
-                                r->nbytes, where);
+        return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: the PNG is cut short after %zu bytes%s%s", reader->name,
+                                r->nbytes, where, advice);
     bool explained = r->fault.warning[0] != '\0';
-    return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: damaged PNG: %s%s%s%s%s", reader->name, r->fault.reason,
-                            explained ? " (" : "", r->fault.warning, explained ? ")" : "", where);
+    return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: damaged PNG: %s%s%s%s%s%s", reader->name, r->fault.reason,
+                            explained ? " (" : "", r->fault.warning, explained ? ")" : "", where, advice);
 }
 
 static void readpng_step_create(void *context)

@@ -97,9 +97,20 @@ static dlpark_status image_save_check_shape(const dlpark_view *view, dlpark_imag
                                     dlpark__image_shape_text(view->ndim, view->shape).text);
     if (view->ndim == 3 && view->shape[axes.c] > 4)
         return dlpark_error_set(
-            err, DLPARK_E_SHAPE, "%s: expected 1 to 4 channels in dimension %" PRId32 " (layout %s), got %s", name,
-            axes.c, layout == DLPARK_IMAGE_CHW ? "CHW" : "HWC", dlpark__image_shape_text(view->ndim, view->shape).text);
+            err, DLPARK_E_SHAPE, "%s: expected 1 to 4 channels in dimension %" PRId32 " (layout %s), got %s%s", name,
+            axes.c, layout == DLPARK_IMAGE_CHW ? "CHW" : "HWC", dlpark__image_shape_text(view->ndim, view->shape).text,
+            layout == DLPARK_IMAGE_HWC && view->shape[0] <= 4 ? "; layout CHW?" : "");
     return DLPARK_OK;
+}
+
+/* What makes a picture of such values; nothing can be said of vectors, complex numbers and what nobody can read. */
+static const char *image_save_advice(DLDataType dtype)
+{
+    if (dtype.lanes != 1 || dtype.code == kDLComplex || dtype.code == kDLOpaqueHandle)
+        return "";
+    if (dtype.code == kDLInt || dtype.code == kDLUInt || dtype.code == kDLBool)
+        return ": cast to u8 first";
+    return ": scale to 0..255 and cast to u8 first";
 }
 
 static dlpark_status image_save_check_view(const dlpark_view *view, dlpark_image_layout layout, const char *name,
@@ -108,8 +119,8 @@ static dlpark_status image_save_check_view(const dlpark_view *view, dlpark_image
     if (!view)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: view is NULL", name);
     if (!dlpark_dtype_equal(view->dtype, DLPARK_U8) && !dlpark_dtype_equal(view->dtype, DLPARK_U16))
-        return dlpark_error_set(err, DLPARK_E_DTYPE, "%s: expected u8 or u16, got %s: scale and cast it first", name,
-                                dlpark_dtype_name(view->dtype).text);
+        return dlpark_error_set(err, DLPARK_E_DTYPE, "%s: pictures are stored as u8 or u16, got %s%s", name,
+                                dlpark_dtype_name(view->dtype).text, image_save_advice(view->dtype));
     if (!dlpark_device_is_host_accessible(view->device))
         return dlpark_error_set(err, DLPARK_E_DEVICE, "%s: expected a picture in host memory, got %s", name,
                                 dlpark_device_name(view->device).text);
@@ -152,9 +163,8 @@ static dlpark_status image_save_check_format(const dlpark_view *view, const dlpa
                                     format, view->shape[i]);
     if (desc->format == DLPARK_IMAGE_JPEG && channels % 2 == 0)
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,
-                                "%s: JPEG cannot store alpha: drop it (channels 0..%d) or "
-                                "save as PNG or WebP",
-                                name, channels == 2 ? 0 : 2);
+                                "%s: JPEG cannot store alpha: drop it (keep %s) or save as PNG or WebP", name,
+                                channels == 2 ? "channel 0" : "channels 0..2");
     if (desc->format != DLPARK_IMAGE_PNG && view->dtype.bits == 16)
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,
                                 "%s: %s stores 8 bits a sample, got u16: convert to u8 or save as PNG", name, format);

@@ -32,6 +32,7 @@ static dlpark_status readwebp_fail(const image_reader *reader, VP8StatusCode cod
 {
     const int width = (int)reader->head.width;
     const int height = (int)reader->head.height;
+    const char *advice = width > 0 ? IMAGE_TOLERABLE : ""; /* nobody goes on without a head */
     switch (code) {
     case VP8_STATUS_OUT_OF_MEMORY:
     case VP8_STATUS_USER_ABORT: /* nobody aborts here: a buffer for rows was not to be had */
@@ -39,14 +40,14 @@ static dlpark_status readwebp_fail(const image_reader *reader, VP8StatusCode cod
                                 width, height);
     case VP8_STATUS_NOT_ENOUGH_DATA:
     case VP8_STATUS_SUSPENDED:
-        return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: the WebP is cut short after %zu bytes", reader->name,
-                                reader->nbytes);
+        return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: the WebP is cut short after %zu bytes%s", reader->name,
+                                reader->nbytes, advice);
     case VP8_STATUS_BITSTREAM_ERROR:
         return dlpark_error_set(
             err, DLPARK_E_FORMAT,
             "%s: damaged WebP: its %zu bytes do not decode (or memory is out, which libwebp does not "
-            "tell apart)",
-            reader->name, reader->nbytes);
+            "tell apart)%s",
+            reader->name, reader->nbytes, advice);
     case VP8_STATUS_UNSUPPORTED_FEATURE:
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "%s: a WebP of a kind that libwebp does not know",
                                 reader->name);
@@ -235,8 +236,8 @@ static dlpark_status readwebp_decode(image_reader *reader, const image_sink *sin
     /* libwebp would refuse it as well, but could not say how much is missing. */
     const uint64_t said = (uint64_t)parts_load_le32(reader->bytes + 4) + 8;
     if (!reader->tolerant && said > reader->nbytes)
-        return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: the WebP is cut short after %zu of %llu bytes", reader->name,
-                                reader->nbytes, (unsigned long long)said);
+        return dlpark_error_set(err, DLPARK_E_FORMAT, "%s: the WebP is cut short after %zu of %llu bytes%s",
+                                reader->name, reader->nbytes, (unsigned long long)said, IMAGE_TOLERABLE);
     readwebp_target target = {.channels = reader->head.channels};
     if (sink->channels >= 3)
         target.channels = sink->channels;
