@@ -3,6 +3,7 @@
  * in one pass; what that pass cannot judge goes the general way of tensor.c, which also finds the words for a failure.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -40,10 +41,8 @@ static inline bool usual_copy(size_t ndim, const int64_t *restrict shape, const 
     }
     for (; i < ndim; i += 2) {
         int64_t one = shape[i], two = shape[i + 1];
-        to[i] = one;
-        to[i + 1] = two;
-        to[ndim + i] = strides[i];
-        to[ndim + i + 1] = strides[i + 1];
+        memcpy(to + i, shape + i, 2 * sizeof *to); /* one vector move, where two numbers would be two */
+        memcpy(to + ndim + i, strides + i, 2 * sizeof *to);
         if (one == 1 && two == 1)
             continue;
         usual_add(&sum, one, strides[i]);
