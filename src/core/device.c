@@ -30,14 +30,14 @@ static const char *device_word(DLDevice device)
     return (uint32_t)device.device_type < DEVICE_TYPES ? device_names[device.device_type] : NULL;
 }
 
-bool dlpark__device_is_known(DLDevice device)
+static bool device_is_known(DLDevice device)
 {
     return device.device_id >= 0 && device_word(device) != NULL;
 }
 
 dlpark_status dlpark_device_check(DLDevice device, dlpark_error *err)
 {
-    if (DLPARK_LIKELY(dlpark__device_is_known(device)))
+    if (DLPARK_LIKELY(device_is_known(device)))
         return DLPARK_OK;
     if (device_word(device) == NULL)
         return dlpark_error_set(err, DLPARK_E_DEVICE, "device type %d (id %d) is unknown to DLPack %d.%d",
@@ -50,7 +50,7 @@ dlpark_name dlpark_device_name(DLDevice device)
 {
     dlpark_name out;
 
-    if (!dlpark__device_is_known(device))
+    if (!device_is_known(device))
         snprintf(out.text, sizeof out.text, "device(type=%d, id=%d)", (int)device.device_type, (int)device.device_id);
     else if (device.device_id == 0 && dlpark_device_is_host_accessible(device))
         snprintf(out.text, sizeof out.text, "%s", device_word(device));

@@ -38,7 +38,7 @@ static const dtype_row dtype_rows[] = {
 
 #define DTYPE_CODES (sizeof dtype_rows / sizeof dtype_rows[0])
 
-bool dlpark__dtype_is_known(DLDataType dtype)
+static bool dtype_is_known(DLDataType dtype)
 {
     if (dtype.code >= DTYPE_CODES || dtype.lanes == 0 || dtype.bits == 0)
         return false;
@@ -55,7 +55,7 @@ bool dlpark__dtype_is_known(DLDataType dtype)
 
 dlpark_status dlpark_dtype_check(DLDataType dtype, dlpark_error *err)
 {
-    if (DLPARK_LIKELY(dlpark__dtype_is_known(dtype)))
+    if (DLPARK_LIKELY(dtype_is_known(dtype)))
         return DLPARK_OK;
     if (dtype.code >= DTYPE_CODES)
         return dlpark_error_set(err, DLPARK_E_DTYPE, "dtype code %u (bits %u, lanes %u) is unknown to DLPack %d.%d",
@@ -76,7 +76,7 @@ static dlpark_name dtype_format(DLDataType dtype, const char *name)
     dlpark_name out;
     int at;
 
-    if (!dlpark__dtype_is_known(dtype)) {
+    if (!dtype_is_known(dtype)) {
         snprintf(out.text, sizeof out.text, "dtype(code=%u, bits=%u, lanes=%u)", dtype.code, dtype.bits, dtype.lanes);
         return out;
     }
@@ -136,7 +136,7 @@ static bool dtype_match(const char *name, const char *word, uint8_t code, DLData
             return false;
     }
     DLDataType dtype = {code, (uint8_t)bits, (uint16_t)lanes};
-    if (*name != '\0' || !dlpark__dtype_is_known(dtype))
+    if (*name != '\0' || !dtype_is_known(dtype))
         return false;
     *out = dtype;
     return true;

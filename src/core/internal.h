@@ -37,12 +37,6 @@ static inline void dlpark__tensor_normalise(DLTensor *tensor, int64_t numel)
     }
 }
 
-/* ---- dtype.c, device.c ---- */
-
-/* The bare answers of dlpark_dtype_check() and dlpark_device_check(). */
-bool dlpark__dtype_is_known(DLDataType dtype);
-bool dlpark__device_is_known(DLDevice device);
-
 /* ---- layout.c ---- */
 
 /* What one pass over the dimensions finds. Without elements: numel 0, lowest 0, highest -1. */

@@ -1,6 +1,5 @@
 #include <stdalign.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "internal.h"
 

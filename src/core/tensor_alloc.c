@@ -20,8 +20,8 @@ static dlpark_status alloc_check(const dlpark_tensor_desc *desc, dlpark_error *e
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s is given, and alloc makes its own", field);
     if ((desc->flags & ~DLPARK_TENSOR_PADDED) != 0)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT,
-                                "flags 0x%llx: alloc takes PADDED only, memory without contents "
-                                "is not READ_ONLY, and COPIED it is by itself",
+                                "flags is 0x%llx, and alloc takes PADDED only: what it makes is writable, and says "
+                                "IS_COPIED by itself",
                                 (unsigned long long)desc->flags);
     if (!dlpark_device_is_usual(desc->device))
         return dlpark_error_set(err, DLPARK_E_DEVICE, "alloc makes host memory, not %s",
