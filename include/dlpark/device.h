@@ -77,10 +77,11 @@ DLPARK_INLINE bool dlpark_device_is_usual(DLDevice device)
     return DLPARK_CAST(uint32_t, device.device_type) <= 1 && device.device_id == 0;
 }
 
-/* One bit for each device type: a test of membership is a shift. */
+/* One bit for each device type: a test of membership is a shift, without a branch. */
 #define DLPARK_DEVICE_BIT(type) (UINT32_C(1) << DLPARK_CAST(unsigned, (type)))
 #define DLPARK_DEVICE_HAS(set, device)                                                                                 \
-    (DLPARK_CAST(uint32_t, (device).device_type) < 32u && ((set) >> DLPARK_CAST(uint32_t, (device).device_type) & 1u))
+    (((set) >> (DLPARK_CAST(uint32_t, (device).device_type) & 31u) &                                                   \
+      DLPARK_CAST(uint32_t, DLPARK_CAST(uint32_t, (device).device_type) < 32u)) != 0)
 
 DLPARK_INLINE bool dlpark_device_is_host_accessible(DLDevice device)
 {

@@ -12,6 +12,7 @@
 #include "layout.h"
 #include "status.h"
 #include "tensor.h"
+#include "tensor_desc.h"
 #include "version.h"
 #include "view.h"
 

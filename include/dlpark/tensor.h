@@ -8,7 +8,8 @@
  *         .owner = values, .release = free}, &view, err));
  *     DLManagedTensorVersioned *handed = dlpark_tensor_export(&tensor);   // tensor is empty; the receiver ends it
  *
- * The words: *new* and *alloc* make, *import* takes a foreign tensor, *export* gives ours out, *release* ends. Makers
+ * The words: *new* and *alloc* make, *import* takes a foreign tensor, *share* adds an owner, *export* gives ours out,
+ * *release* ends. Makers
  * want an empty output and leave it empty on failure; what they take from the caller they take only on success.
  * What an owner holds always has strides (above rank 0) and a deleter, no byte offset where addresses can be added, NULL data when
  * there are no elements, and has passed dlpark_check(). So export moves a pointer and cannot fail.
@@ -26,6 +27,7 @@
 #include "dtype.h"
 #include "layout.h"
 #include "status.h"
+#include "tensor_desc.h"
 #include "view.h"
 
 DLPARK_BEGIN_C
@@ -40,45 +42,6 @@ typedef struct dlpark_tensor {
         NULL                                                                                                           \
     }
 
-/** A list of extents or strides in any integer type, made by DLPARK_DIMS. Borrowed until the call returns. */
-typedef struct dlpark_dims {
-    const void *values;
-    int32_t width; /**< bytes of one value; negative when it is signed */
-    int32_t reserved;
-} dlpark_dims;
-
-/** dlpark_tensor_desc.flags: what dlpark_tensor_new() may be told of the memory. */
-#define DLPARK_TENSOR_READ_ONLY    UINT64_C(0x1)     /**< nobody may write; implied by `data_const` */
-#define DLPARK_TENSOR_PADDED       UINT64_C(0x4)     /**< each sub-byte element fills whole bytes of its own */
-#define DLPARK_TENSOR_CLAIM_COPIED UINT64_C(0x10000) /**< sets IS_COPIED: the caller vouches that nobody else sees it */
-
-/**
- * What a tensor shall be. Zero the rest: a field that is not named has its plain meaning. Grows only at its end.
- */
-typedef struct dlpark_tensor_desc {
-    void *data;             /**< base of the memory; NULL only without elements. Not for alloc */
-    const void *data_const; /**< instead of `data`: sets READ_ONLY */
-    uint64_t byte_offset;   /**< from the base to element 0 */
-    DLDataType dtype;
-    DLDevice device;                 /**< {0, 0} is the CPU */
-    int32_t ndim;                    /**< 0 to DLPARK_MAX_NDIM */
-    dlpark_dims shape;               /**< `ndim` extents, copied */
-    dlpark_dims strides;             /**< `ndim` strides in elements, copied; absent: compact row-major */
-    const int64_t *shape_borrowed;   /**< instead of `shape`: not copied, must outlive the tensor */
-    const int64_t *strides_borrowed; /**< instead of `strides`: not copied, must outlive the tensor */
-    uint64_t flags;                  /**< DLPARK_TENSOR_* */
-    void *owner;                     /**< what `release` ends; NULL with `extra_nbytes`: the extra bytes */
-    void (*release)(void *owner); /**< called once, by whoever ends the tensor, on any thread; NULL: nothing to end */
-    size_t extra_nbytes;          /**< bytes for the caller in the same block, below 2^31: dlpark_tensor_extra() */
-    void *storage;                /**< memory of the caller's for the header, instead of malloc; aligned as malloc's.
-                                          It must outlive the receiver; `release` is its last touch */
-    size_t storage_nbytes;        /**< at least DLPARK_TENSOR_STORAGE_NBYTES(ndim) + extra_nbytes */
-} dlpark_tensor_desc;
-
-/** Bytes of `storage` that suffice for a header of this rank, without extra bytes. A constant expression. */
-#define DLPARK_TENSOR_STORAGE_NBYTES(ndim)                                                                             \
-    (sizeof(DLManagedTensorVersioned) + 48 + 2 * sizeof(int64_t) * DLPARK_CAST(size_t, (ndim)))
-
 /**
  * Wraps memory of the caller's as a tensor, with one allocation for header, shape, strides and extra bytes, or none
  * when `storage` is given.
@@ -88,7 +51,7 @@ typedef struct dlpark_tensor_desc {
  * @param view    out, optional. What the tensor is. Unspecified on failure.
  * @param err     out, optional. Names the field with its value.
  * @return DLPARK_OK; DLPARK_E_NOT_EMPTY; DLPARK_E_ARGUMENT (contradicting fields, storage too small or misaligned);
- *         DLPARK_E_MEMORY; and as dlpark_check().
+ *         DLPARK_E_ALIGNMENT (data, where alignment_bytes asks for more); DLPARK_E_MEMORY; and as dlpark_check().
  * Ownership: takes `owner` on success; on failure `release` has not been and will not be called.
  * Threads:   any.
  */
@@ -96,11 +59,13 @@ DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_tensor_new(dlpark_tensor *te
                                                                dlpark_view *view, dlpark_error *err);
 
 /**
- * Allocates memory for a tensor, uninitialised and aligned to 64 bytes, and owns it. Compact row-major on the CPU.
- * From 4 MiB on, huge pages are asked for, so that the first touch does not cost more than the work.
+ * Allocates memory for a tensor, uninitialised, and owns it. Compact row-major on the CPU, aligned to 64 bytes or to
+ * `alignment_bytes`. From 4 MiB on, huge pages are asked for, so that the first touch does not cost more than the work;
+ * an `allocator` of the caller's does as it likes.
  *
  * @param tensor  out. Must be empty; stays so on failure.
- * @param desc    in. dtype, ndim, shape or shape_borrowed, flags PADDED, extra_nbytes; the other fields must be zero.
+ * @param desc    in. dtype, ndim, shape or shape_borrowed, flags PADDED, extra_nbytes, allocator, alignment_bytes; the
+ *                other fields must be zero.
  * @param view    out, optional.
  * @param err     out, optional.
  * @return as dlpark_tensor_new(). The tensor says IS_COPIED: nobody else sees the memory.
@@ -130,6 +95,24 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_import(dlpark_tensor *te
 /** The same for the legacy ABI, always with one wrapper. The view says UNKNOWN_WRITE: nobody said it may be written. */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_import_legacy(dlpark_tensor *tensor, DLManagedTensor **theirs,
                                                                       dlpark_view *view, dlpark_error *err);
+
+/**
+ * Adds an owner: `part` keeps the memory alive as `tensor` does, whichever of them ends first, on whatever threads.
+ * One small allocation; the first share of a foreign tensor takes a second, for the count.
+ *
+ * @param part    out. Must be empty; stays so on failure. May be shared again, exported, and ended like any tensor.
+ * @param tensor  in, out. Not empty. Its memory, layout and views stay; it no longer says IS_COPIED, since it is no sole
+ *                owner any more. `tensor->managed` may change.
+ * @param view    in, optional. The part: any view of the tensor's memory. NULL is the whole.
+ * @param err     out, optional.
+ * @return DLPARK_OK; DLPARK_E_ARGUMENT (NULL, an empty tensor, or a view outside its memory); DLPARK_E_NOT_EMPTY;
+ *         DLPARK_E_LAYOUT (a view that begins inside a byte, which DLPack cannot express); DLPARK_E_MEMORY.
+ * Ownership: `part` is READ_ONLY if the tensor or the view is. A view of UNKNOWN_WRITE makes a part of it; one that
+ *            dlpark_view_allow_write() allowed makes a part that may be written.
+ * Threads:   tensors that share memory may be used on different threads, each by one at a time.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_share(dlpark_tensor *part, dlpark_tensor *tensor,
+                                                              const dlpark_view *view, dlpark_error *err);
 
 /**
  * The view of a tensor. Cannot fail: a tensor is checked when it is made. Of an empty tensor: rank 1, no elements.
@@ -213,27 +196,6 @@ DLPARK_API DLPARK_COLD dlpark_tensor_made dlpark_tensor_new_unusual(void *data, 
                                                                     void *storage, size_t storage_nbytes,
                                                                     dlpark_view *view, dlpark_error *err);
 
-/* Whether a description has none of the rare fields. The compiler knows where the description is written in place. */
-DLPARK_INLINE bool dlpark_tensor_desc_is_usual(const dlpark_tensor_desc *desc);
-
-DLPARK_INLINE bool dlpark_tensor_desc_is_usual(const dlpark_tensor_desc *desc)
-{
-    return !desc->data_const && desc->byte_offset == 0 && desc->flags == 0 && desc->extra_nbytes == 0 &&
-           !desc->shape_borrowed && !desc->strides_borrowed && dlpark_device_is_usual(desc->device) &&
-           desc->shape.width == -8 && (!desc->strides.values || desc->strides.width == -8) &&
-           dlpark_dtype_is_usual(desc->dtype);
-}
-
-/* Whether the storage of a description is aligned, and holds a header of its rank. */
-DLPARK_INLINE bool dlpark_tensor_storage_suffices(const dlpark_tensor_desc *desc);
-
-DLPARK_INLINE bool dlpark_tensor_storage_suffices(const dlpark_tensor_desc *desc)
-{
-    return DLPARK_ADDRESS(desc->storage) % 16 == 0 &&
-           (desc->storage_nbytes >= DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM) ||
-            desc->storage_nbytes >= DLPARK_TENSOR_STORAGE_NBYTES(desc->ndim));
-}
-
 /* A usual description that is written in place never takes shape in memory: zeroing it would cost as much as the rest. */
 DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
                                               dlpark_error *err)
@@ -294,36 +256,5 @@ DLPARK_INLINE DLManagedTensorVersioned *dlpark_tensor_export(dlpark_tensor *tens
 }
 
 DLPARK_END_C
-
-/**
- * The first `ndim` values of an array of any integer type, as shape or strides. Always copied, every value checked.
- * The array is only borrowed: DLPARK_DIMS((int64_t[]){2, 3}).
- */
-#if defined(__cplusplus)
-namespace dlpark
-{
-template <typename T> constexpr dlpark_dims dims(const T *values)
-{
-    static_assert(is_number<T>::value, "extents and strides are integers");
-    return dlpark_dims{
-        values, std::is_signed<T>::value ? -static_cast<int32_t>(sizeof(T)) : static_cast<int32_t>(sizeof(T)), 0};
-}
-} // namespace dlpark
-#define DLPARK_DIMS(...) (dlpark::dims(__VA_ARGS__))
-#else
-#define DLPARK_DIMS_WIDTH(value)                                                                                       \
-    _Generic((value), signed char                                                                                      \
-             : -(int32_t)sizeof(signed char), short                                                                    \
-             : -(int32_t)sizeof(short), int                                                                            \
-             : -(int32_t)sizeof(int), long                                                                             \
-             : -(int32_t)sizeof(long), long long                                                                       \
-             : -(int32_t)sizeof(long long), unsigned char                                                              \
-             : (int32_t)sizeof(unsigned char), unsigned short                                                          \
-             : (int32_t)sizeof(unsigned short), unsigned int                                                           \
-             : (int32_t)sizeof(unsigned int), unsigned long                                                            \
-             : (int32_t)sizeof(unsigned long), unsigned long long                                                      \
-             : (int32_t)sizeof(unsigned long long))
-#define DLPARK_DIMS(...) ((dlpark_dims){(__VA_ARGS__), DLPARK_DIMS_WIDTH(*(__VA_ARGS__)), 0})
-#endif
 
 #endif

@@ -98,8 +98,8 @@ void dlpark__view_span(const dlpark_view *view, int64_t *lowest, int64_t *past_h
 /* Memory for a header with `nbytes` behind it, ended by free(). NULL when there is none. */
 void *dlpark__memory_get(size_t nbytes);
 
-/* The same aligned to 64 bytes; from 4 MiB on backed by huge pages where the system gives them. */
-void *dlpark__memory_get_large(size_t nbytes);
+/* The same, aligned, from 4 MiB on backed by huge pages where the system gives them. */
+void *dlpark__memory_get_large(size_t nbytes, size_t alignment_bytes);
 
 /* ---- tensor_desc.c ---- */
 
@@ -132,6 +132,8 @@ typedef struct dlpark__block {
     void (*release)(void *owner);
     uint32_t extra_at; /* bytes from the block to the extra bytes; 0: none */
     uint32_t write;    /* DLPARK_VIEW_UNKNOWN_WRITE for what came by the legacy ABI; its flags say READ_ONLY then */
+    uint32_t sharers;  /* further owners of this block, atomic: each part of tensor_share.c is one */
+    uint32_t reserved;
     int64_t dimensions[];
 } dlpark__block;
 
@@ -147,6 +149,22 @@ static inline void dlpark__block_init(dlpark__block *block, bool heap, void (*re
     block->release = release;
     block->extra_at = 0;
     block->write = 0;
+    block->sharers = 0;
+}
+
+/* Adds an owner. Relaxed: whoever adds one has one already, and hands the block on by other means. */
+static inline void dlpark__block_share(dlpark__block *block)
+{
+    (void)__atomic_fetch_add(&block->sharers, 1, __ATOMIC_RELAXED);
+}
+
+/* Drops an owner; true when it was the last, who then ends the block. Release and acquire: what the others did to the
+ * memory has happened before its end. The plain look first spares the usual tensor, which nobody shares, the lock. */
+static inline bool dlpark__block_drop(dlpark__block *block)
+{
+    if (__atomic_load_n(&block->sharers, __ATOMIC_ACQUIRE) == 0)
+        return true;
+    return __atomic_fetch_sub(&block->sharers, 1, __ATOMIC_ACQ_REL) == 0; /* the others may have ended meanwhile */
 }
 
 /* A block for `ndim` dimensions whose version, deleter, owner and release are set; the rest is the caller's. */
@@ -154,5 +172,27 @@ dlpark__block *dlpark__block_new(int32_t ndim, void *owner, void (*release)(void
 
 /* The block of a tensor that this copy of the library made; NULL for any other. */
 dlpark__block *dlpark__block_of(DLManagedTensorVersioned *managed);
+
+/* ---- tensor_import.c ---- */
+
+/* A block around a conformant foreign tensor, which it ends. NULL when there is no memory. */
+dlpark__block *dlpark__block_wrap(DLManagedTensorVersioned *theirs);
+
+/* ---- tensor_hook.c ---- */
+
+/* Stands before memory that a caller's allocator gave, and remembers how it ends. Its size keeps the alignment. */
+typedef struct dlpark__hook {
+    _Alignas(max_align_t) const dlpark_allocator *allocator;
+    size_t nbytes; /* of the whole piece */
+    size_t alignment_bytes;
+    void *owner; /* the caller's, with its release, called before the memory goes back */
+    void (*release)(void *owner);
+} dlpark__hook;
+
+/* A hook with `nbytes` behind it; `alignment_bytes` holds for the hook itself. NULL when there is no memory. */
+dlpark__hook *dlpark__hook_new(const dlpark_allocator *allocator, size_t nbytes, size_t alignment_bytes);
+
+/* Calls the caller's release, then gives the memory back. */
+void dlpark__hook_end(void *hook);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "internal.h"
 
-#define MEMORY_ALIGNMENT ((size_t)64)
 #define MEMORY_HUGE_PAGE ((size_t)2 << 20)
 #define MEMORY_HUGE_FROM ((size_t)4 << 20)
 
@@ -18,12 +17,14 @@ void *dlpark__memory_get(size_t nbytes)
     return malloc(nbytes);
 }
 
-void *dlpark__memory_get_large(size_t nbytes)
+void *dlpark__memory_get_large(size_t nbytes, size_t alignment_bytes)
 {
     void *memory = NULL;
     bool huge = nbytes >= MEMORY_HUGE_FROM;
 
-    if (posix_memalign(&memory, huge ? MEMORY_HUGE_PAGE : MEMORY_ALIGNMENT, nbytes) != 0)
+    if (huge && alignment_bytes < MEMORY_HUGE_PAGE)
+        alignment_bytes = MEMORY_HUGE_PAGE;
+    if (posix_memalign(&memory, alignment_bytes, nbytes) != 0)
         return NULL;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     /* Only whole huge pages: the tail would otherwise cost one to hold a few bytes. A refusal costs nothing. */

@@ -13,6 +13,8 @@ void dlpark__block_end_heap(DLManagedTensorVersioned *managed)
 {
     dlpark__block *block = (dlpark__block *)managed;
 
+    if (DLPARK_UNLIKELY(!dlpark__block_drop(block)))
+        return;
     /* The owner may be the extra bytes, so the block goes last. */
     if (block->release != NULL)
         block->release(managed->manager_ctx);
@@ -23,6 +25,8 @@ void dlpark__block_end_storage(DLManagedTensorVersioned *managed)
 {
     dlpark__block *block = (dlpark__block *)managed;
 
+    if (DLPARK_UNLIKELY(!dlpark__block_drop(block)))
+        return;
     /* The last touch: the release function may give the storage back. */
     if (block->release != NULL)
         block->release(managed->manager_ctx);
@@ -72,24 +76,45 @@ dlpark__block *dlpark__block_new(int32_t ndim, void *owner, void (*release)(void
 
 /* ---- new ---- */
 
-/* The memory of the block: the caller's storage if given, or the heap. */
-static dlpark_status tensor_get_block(const dlpark_tensor_desc *desc, size_t nbytes, dlpark__block **out,
-                                      dlpark_error *err)
+static dlpark_status tensor_refuse_memory(size_t nbytes, dlpark_error *err)
 {
-    if (desc->storage == NULL) {
-        *out = dlpark__memory_get(nbytes);
-        if (DLPARK_UNLIKELY(*out == NULL))
-            return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a tensor header of %zu bytes", nbytes);
-        return DLPARK_OK;
-    }
+    return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a tensor header of %zu bytes", nbytes);
+}
+
+static dlpark_status tensor_check_storage(const dlpark_tensor_desc *desc, size_t nbytes, dlpark_error *err)
+{
     if (DLPARK_UNLIKELY(desc->storage_nbytes < nbytes))
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "storage has %zu bytes, %zu are needed for rank %d",
                                 desc->storage_nbytes, nbytes, (int)desc->ndim);
     if (DLPARK_UNLIKELY((uintptr_t)desc->storage % TENSOR_ALIGNMENT != 0))
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "storage %p is not aligned to %zu bytes", desc->storage,
                                 TENSOR_ALIGNMENT);
-    *out = desc->storage;
     return DLPARK_OK;
+}
+
+/* The memory of the block: the caller's storage, what the caller's allocator gives, with a hook, or the heap. */
+static dlpark_status tensor_get_block(const dlpark_tensor_desc *desc, size_t nbytes, dlpark__hook **hook,
+                                      dlpark__block **out, dlpark_error *err)
+{
+    *hook = NULL;
+    if (desc->storage != NULL) {
+        DLPARK_TRY(tensor_check_storage(desc, nbytes, err));
+        *out = desc->storage;
+        return DLPARK_OK;
+    }
+    if (desc->allocator != NULL) {
+        *hook = dlpark__hook_new(desc->allocator, nbytes, TENSOR_ALIGNMENT);
+        *out = *hook != NULL ? (dlpark__block *)(*hook + 1) : NULL;
+    } else {
+        *out = dlpark__memory_get(nbytes);
+    }
+    return DLPARK_LIKELY(*out != NULL) ? DLPARK_OK : tensor_refuse_memory(nbytes, err);
+}
+
+/* Where element 0 lies, of a handle by its offset; 0 without elements. */
+static uint64_t tensor_find_element(const DLTensor *made)
+{
+    return dlpark_device_is_addressable(made->device) ? (uint64_t)(uintptr_t)made->data : made->byte_offset;
 }
 
 /* Writes everything into a block and checks it there; the block is the caller's again on failure. */
@@ -105,6 +130,9 @@ static dlpark_status tensor_fill_block(dlpark__block *block, const dlpark_tensor
     DLPARK_TRY(dlpark__check_bytes(made, block->managed.flags, &extent, err));
 
     dlpark__tensor_normalise(made, extent.numel);
+    if (DLPARK_UNLIKELY(desc->alignment_bytes > 1 && tensor_find_element(made) % desc->alignment_bytes != 0))
+        return dlpark_error_set(err, DLPARK_E_ALIGNMENT, "data %p with byte_offset %llu is not aligned to %zu bytes",
+                                made->data, (unsigned long long)made->byte_offset, desc->alignment_bytes);
     if (owner == NULL && desc->extra_nbytes > 0)
         owner = (unsigned char *)block + head_nbytes;
     dlpark__block_init(block, desc->storage == NULL, desc->release);
@@ -116,10 +144,21 @@ static dlpark_status tensor_fill_block(dlpark__block *block, const dlpark_tensor
     return DLPARK_OK;
 }
 
+/* Memory of a caller's allocator ends as a caller's storage does; its hook has the caller's release in it. */
+static void tensor_attach_hook(dlpark__block *block, dlpark__hook *hook)
+{
+    hook->owner = block->managed.manager_ctx;
+    hook->release = block->release;
+    block->managed.manager_ctx = hook;
+    block->managed.deleter = dlpark__block_end_storage;
+    block->release = dlpark__hook_end;
+}
+
 static dlpark_status tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
                                 dlpark_error *err)
 {
     dlpark__block *block;
+    dlpark__hook *hook;
     DLTensor head;
 
     DLPARK_TRY(dlpark__desc_check(tensor, desc, err));
@@ -129,15 +168,19 @@ static dlpark_status tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc 
     size_t head_nbytes = tensor_head_nbytes(copied, desc->ndim);
     if (desc->extra_nbytes > 0)
         head_nbytes = tensor_align(head_nbytes, TENSOR_ALIGNMENT);
-    DLPARK_TRY(tensor_get_block(desc, head_nbytes + desc->extra_nbytes, &block, err));
+    DLPARK_TRY(tensor_get_block(desc, head_nbytes + desc->extra_nbytes, &hook, &block, err));
 
     block->managed.dl_tensor = head;
     dlpark_status status = tensor_fill_block(block, desc, head_nbytes, view, err);
     if (DLPARK_UNLIKELY(status != DLPARK_OK)) {
-        if (desc->storage == NULL)
+        if (hook != NULL)
+            dlpark__hook_end(hook);
+        else if (desc->storage == NULL)
             free(block);
         return status;
     }
+    if (hook != NULL)
+        tensor_attach_hook(block, hook);
     tensor->managed = &block->managed;
     return DLPARK_OK;
 }

@@ -46,36 +46,61 @@ static dlpark_status alloc_nbytes(const dlpark_tensor_desc *desc, int64_t *nbyte
     return dlpark_layout_nbytes(desc->dtype, (desc->flags & DLPARK_TENSOR_PADDED) != 0, numel, nbytes, err);
 }
 
-/* Header, extra bytes and data in one piece of memory: the header lies in it as caller's storage does, and its release
- * gives the whole piece back. */
+/* A piece of memory for a tensor, and what ends it. The header lies in it as in a caller's storage. */
+typedef struct alloc_piece {
+    void *owner;
+    void (*release)(void *owner);
+    unsigned char *header;
+    size_t header_nbytes; /* up to the data */
+} alloc_piece;
+
+/* Nothing of it is written but the hook, where there is one. */
+static bool alloc_get_piece(const dlpark_tensor_desc *desc, uint64_t nbytes, alloc_piece *piece)
+{
+    size_t alignment = desc->alignment_bytes > ALLOC_ALIGNMENT ? desc->alignment_bytes : ALLOC_ALIGNMENT;
+    size_t hook_nbytes = desc->allocator != NULL ? sizeof(dlpark__hook) : 0;
+    /* Below 2^32 before it is rounded up, so that this cannot wrap. */
+    uint64_t before = hook_nbytes + DLPARK_TENSOR_STORAGE_NBYTES(desc->ndim) + (uint64_t)desc->extra_nbytes;
+    size_t total;
+
+    before = (before + (alignment - 1)) & ~((uint64_t)alignment - 1);
+    if (__builtin_add_overflow(before, nbytes, &total)) /* GCOVR_EXCL_BR_LINE: only where a size_t has 32 bits */
+        return false;
+    piece->header_nbytes = (size_t)before - hook_nbytes;
+    if (desc->allocator != NULL) {
+        piece->owner = dlpark__hook_new(desc->allocator, total - hook_nbytes, alignment);
+        piece->release = dlpark__hook_end;
+    } else {
+        piece->owner = dlpark__memory_get_large(total, alignment);
+        piece->release = free;
+    }
+    piece->header = (unsigned char *)piece->owner + hook_nbytes;
+    return piece->owner != NULL;
+}
+
 static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
                                   dlpark_error *err)
 {
+    alloc_piece piece;
     int64_t nbytes;
 
     DLPARK_TRY(dlpark__desc_check(tensor, desc, err));
     DLPARK_TRY(alloc_check(desc, err));
     DLPARK_TRY(alloc_nbytes(desc, &nbytes, err));
-
-    size_t header = DLPARK_TENSOR_STORAGE_NBYTES(desc->ndim) + desc->extra_nbytes;
-    header = (header + ALLOC_ALIGNMENT - 1) / ALLOC_ALIGNMENT * ALLOC_ALIGNMENT;
-    size_t total;
-    void *memory = NULL;
-    if (!__builtin_add_overflow(header, (uint64_t)nbytes, &total))
-        memory = dlpark__memory_get_large(total);
-    if (memory == NULL)
+    if (!alloc_get_piece(desc, (uint64_t)nbytes, &piece))
         return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a tensor of %lld bytes", (long long)nbytes);
 
     dlpark_tensor_desc made = *desc;
-    made.data = (unsigned char *)memory + header;
+    made.data = piece.header + piece.header_nbytes;
     made.flags |= DLPARK_TENSOR_CLAIM_COPIED;
-    made.storage = memory;
-    made.storage_nbytes = header;
-    made.owner = memory;
-    made.release = free;
+    made.storage = piece.header;
+    made.storage_nbytes = piece.header_nbytes;
+    made.allocator = NULL;
+    made.owner = piece.owner;
+    made.release = piece.release;
     dlpark_status status = dlpark_tensor_new_sized(tensor, &made, sizeof made, view, err);
-    if (status != DLPARK_OK)
-        free(memory);
+    if (status != DLPARK_OK) /* GCOVR_EXCL_BR_LINE: all that new could refuse has been checked above */
+        piece.release(piece.owner);
     return status;
 }
 

@@ -8,7 +8,7 @@
 _Static_assert(DLPARK_TENSOR_READ_ONLY == DLPACK_FLAG_BITMASK_READ_ONLY, "tensor flags are DLPack's bits");
 _Static_assert(DLPARK_TENSOR_PADDED == DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, "tensor flags are DLPack's bits");
 
-_Static_assert(sizeof(void *) != 8 || sizeof(dlpark_tensor_desc) == 136,
+_Static_assert(sizeof(void *) != 8 || sizeof(dlpark_tensor_desc) == 152,
                "a field that was appended is looked at in dlpark_tensor_desc_is_usual() as well");
 
 #define DESC_FLAGS_KNOWN (DLPARK_TENSOR_READ_ONLY | DLPARK_TENSOR_PADDED | DLPARK_TENSOR_CLAIM_COPIED)
@@ -80,6 +80,21 @@ static DLPARK_COLD dlpark_status desc_refuse_flags(uint64_t flags, dlpark_error 
     return dlpark_error_set(err, DLPARK_E_ARGUMENT, "flags 0x%llx has unknown bits", (unsigned long long)flags);
 }
 
+static DLPARK_COLD dlpark_status desc_check_allocation(const dlpark_tensor_desc *desc, dlpark_error *err)
+{
+    const dlpark_allocator *allocator = desc->allocator;
+
+    if ((desc->alignment_bytes & (desc->alignment_bytes - 1)) != 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "alignment_bytes is %zu, expected a power of two",
+                                desc->alignment_bytes);
+    if (allocator != NULL && (allocator->allocate == NULL || allocator->deallocate == NULL))
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the allocator has no %s function",
+                                allocator->allocate == NULL ? "allocate" : "deallocate");
+    if (allocator != NULL && desc->storage != NULL)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "both storage and allocator are given");
+    return DLPARK_OK;
+}
+
 dlpark_status dlpark__desc_check(const dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_error *err)
 {
     if (DLPARK_UNLIKELY(tensor == NULL || desc == NULL))
@@ -97,6 +112,8 @@ dlpark_status dlpark__desc_check(const dlpark_tensor *tensor, const dlpark_tenso
     if (DLPARK_UNLIKELY(desc->extra_nbytes > INT32_MAX))
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "extra_nbytes is %zu, expected at most %lu", desc->extra_nbytes,
                                 (unsigned long)INT32_MAX);
+    if (DLPARK_UNLIKELY(desc->allocator != NULL || desc->alignment_bytes != 0))
+        return desc_check_allocation(desc, err);
     return DLPARK_OK;
 }
 

@@ -11,7 +11,8 @@ static void import_end_versioned(void *theirs)
 {
     DLManagedTensorVersioned *managed = theirs;
 
-    dlpark_managed_release(&managed);
+    if (managed->deleter != NULL)
+        managed->deleter(managed);
 }
 
 static void import_end_legacy(void *theirs)
@@ -54,6 +55,17 @@ static dlpark_status import_wrap(const DLTensor *tensor, uint64_t flags, const d
     dlpark__tensor_normalise(made, extent->numel);
     *out = block;
     return DLPARK_OK;
+}
+
+dlpark__block *dlpark__block_wrap(DLManagedTensorVersioned *theirs)
+{
+    dlpark__block *block = dlpark__block_new(0, theirs, import_end_versioned);
+
+    if (block != NULL) {
+        block->managed.dl_tensor = theirs->dl_tensor;
+        block->managed.flags = theirs->flags;
+    }
+    return block;
 }
 
 /* What a tensor of ours that came by the legacy ABI does not know, DLPARK_VIEW_UNKNOWN_WRITE; 0 for any other. */
@@ -124,7 +136,7 @@ static void legacy_end(DLManagedTensor *managed)
 {
     DLManagedTensorVersioned *inner = managed->manager_ctx;
 
-    dlpark_managed_release(&inner);
+    inner->deleter(inner);
     free(managed);
 }
 

@@ -34,7 +34,8 @@ typedef struct layout_entry {
     _Static_assert(END(type, field) == offsetof(type, next), #type " has a gap behind " #field)
 #define ENDS(type, last) _Static_assert(END(type, last) == sizeof(type), #type " has a gap at its end")
 
-ENDS(dlpark_tensor_desc, storage_nbytes);
+ENDS(dlpark_tensor_desc, alignment_bytes);
+ENDS(dlpark_allocator, context);
 FOLLOWS(dlpark_image_load_desc, path, bytes);
 FOLLOWS(dlpark_image_load_desc, bytes, nbytes);
 FOLLOWS(dlpark_image_load_desc, nbytes, channels);
@@ -145,6 +146,12 @@ static const layout_entry entries[] = {
     AT(dlpark_tensor_desc, extra_nbytes),
     AT(dlpark_tensor_desc, storage),
     AT(dlpark_tensor_desc, storage_nbytes),
+    AT(dlpark_tensor_desc, allocator),
+    AT(dlpark_tensor_desc, alignment_bytes),
+    SIZE(dlpark_allocator),
+    AT(dlpark_allocator, allocate),
+    AT(dlpark_allocator, deallocate),
+    AT(dlpark_allocator, context),
     SIZE(dlpark_image_load_desc),
     AT(dlpark_image_load_desc, path),
     AT(dlpark_image_load_desc, bytes),

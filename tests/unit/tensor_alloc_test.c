@@ -60,6 +60,9 @@ static void alloc_refuses_what_it_makes_itself(void **state)
     desc.strides_borrowed = strides;
     assert_fails(DLPARK_E_ARGUMENT, "strides", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
     desc = plain;
+    desc.strides = DLPARK_DIMS(strides);
+    assert_fails(DLPARK_E_ARGUMENT, "strides", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc = plain;
     desc.release = free;
     assert_fails(DLPARK_E_ARGUMENT, "release is given", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
     desc = plain;
@@ -90,6 +93,10 @@ static void alloc_refuses_what_it_makes_itself(void **state)
     desc.shape = DLPARK_DIMS((int64_t[]){INT64_C(1) << 31, INT64_C(1) << 31});
     assert_fails(DLPARK_E_OVERFLOW, "4611686018427387904 elements of f32",
                  dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc.shape = DLPARK_DIMS((uint64_t[]){1, UINT64_MAX});
+    assert_fails(DLPARK_E_OVERFLOW, "shape[1] is 18446744073709551615", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc.ndim = 65;
+    assert_fails(DLPARK_E_RANK, "65", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
     assert_null(tensor.managed);
 }
 

@@ -272,6 +272,10 @@ static void legacy_without_a_deleter(void **state)
     dlpark_managed_release_legacy(&legacy);
     assert_null(legacy);
     dlpark_managed_release_legacy(NULL);
+    dlpark_managed_release_legacy(&legacy); /* cleared above */
+    DLManagedTensor **none = NULL;
+    assert_fails(DLPARK_E_ARGUMENT, "the tensor to take is NULL", dlpark_tensor_import_legacy(&tensor, none, NULL, e));
+    assert_int_equal(ended, 0);
 }
 
 static void export_legacy_refuses_what_it_cannot_say(void **state)
@@ -283,6 +287,7 @@ static void export_legacy_refuses_what_it_cannot_say(void **state)
     DLManagedTensor *out = NULL, *full = &foreign_legacy;
 
     assert_fails(DLPARK_E_ARGUMENT, "empty", dlpark_tensor_export_legacy(&tensor, 0, &out, e));
+    assert_fails(DLPARK_E_ARGUMENT, "empty", dlpark_tensor_export_legacy(NULL, 0, &out, e));
     foreign.flags = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
     assert_ok(dlpark_tensor_import(&tensor, &theirs, NULL, e));
     assert_fails(DLPARK_E_ARGUMENT, "out is NULL", dlpark_tensor_export_legacy(&tensor, 0, NULL, e));

@@ -50,6 +50,12 @@ static void release_is_idempotent_and_takes_nothing(void **state)
     assert_ok(dlpark_tensor_new(&tensor, &desc, NULL, e));
     dlpark_tensor_release(&tensor);
     assert_int_equal(ended, 1);
+    static _Alignas(16) unsigned char storage[DLPARK_TENSOR_STORAGE_NBYTES(2)];
+    desc.storage = storage;
+    desc.storage_nbytes = sizeof storage;
+    assert_ok(dlpark_tensor_new(&tensor, &desc, NULL, e));
+    dlpark_tensor_release(&tensor);
+    assert_int_equal(ended, 1);
 }
 
 #define CHECK_DIMS(type)                                                                                               \

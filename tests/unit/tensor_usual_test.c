@@ -146,6 +146,40 @@ static void release_is_the_last_touch_of_storage(void **state)
     assert_ptr_equal(storage_given_back, storage);
 }
 
+/* What the usual case must not touch: a rank that is none, and no shape; with storage and without. */
+static void no_dimensions_to_read_by_both_ways(void **state)
+{
+    (void)state;
+    static _Alignas(16) unsigned char storage[DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM)];
+
+    for (int way = 0; way < 2; way++) {
+        for (int32_t ndim = -1; ndim <= DLPARK_MAX_NDIM + 1; ndim += 1 + (ndim == 1) * (DLPARK_MAX_NDIM - 1)) {
+            dlpark_tensor_desc desc = good();
+            desc.ndim = ndim;
+            desc.shape = DLPARK_DIMS((const int64_t *)NULL);
+            desc.storage = way == 0 ? NULL : storage;
+            desc.storage_nbytes = way == 0 ? 0 : sizeof storage;
+            compare_both_ways(&desc);
+        }
+    }
+}
+
+static void wrong_tensor_leaves_the_storage_to_the_caller(void **state)
+{
+    (void)state;
+    static _Alignas(16) unsigned char storage[DLPARK_TENSOR_STORAGE_NBYTES(2)];
+    long live = failing_alloc_live();
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor_desc desc = good();
+
+    desc.storage = storage;
+    desc.storage_nbytes = sizeof storage;
+    desc.data = NULL;
+    assert_fails(DLPARK_E_DATA, "6 elements", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    assert_int_equal(failing_alloc_live(), live);
+    assert_int_equal(ended, 0);
+}
+
 static void extra_bytes_lie_in_the_same_block(void **state)
 {
     (void)state;
@@ -190,10 +224,11 @@ static void extra_bytes_are_the_owner_when_there_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_layout_of_rank_2_by_both_ways),          TEST(layouts_of_every_rank_by_both_ways),
-        TEST(storage_of_the_caller_costs_no_allocation),    TEST(storage_must_suffice_and_be_aligned),
-        TEST(release_is_the_last_touch_of_storage),         TEST(extra_bytes_lie_in_the_same_block),
-        TEST(extra_bytes_are_the_owner_when_there_is_none),
+        TEST(every_layout_of_rank_2_by_both_ways),           TEST(layouts_of_every_rank_by_both_ways),
+        TEST(storage_of_the_caller_costs_no_allocation),     TEST(storage_must_suffice_and_be_aligned),
+        TEST(release_is_the_last_touch_of_storage),          TEST(extra_bytes_lie_in_the_same_block),
+        TEST(extra_bytes_are_the_owner_when_there_is_none),  TEST(no_dimensions_to_read_by_both_ways),
+        TEST(wrong_tensor_leaves_the_storage_to_the_caller),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

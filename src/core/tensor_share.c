@@ -1,0 +1,138 @@
+/*
+ * Sharing. The block that holds a tensor also counts its further owners; each of these is a small block of its own,
+ * whose end drops the count. A part of a part counts at the same block, so there are no chains.
+ */
+#include <stdlib.h>
+
+#include "internal.h"
+
+/* Ends what a part keeps alive; a function of its own, so that a part is told from any other block. */
+static void share_end_part(void *root)
+{
+    DLManagedTensorVersioned *managed = root; /* the first member of its block */
+
+    managed->deleter(managed);
+}
+
+/* Where the bytes of a view lie: addresses, or offsets from its handle. False when it has none. */
+static bool share_find_bytes(const dlpark_view *view, uint64_t *first, uint64_t *past_last)
+{
+    bool addressable = dlpark_device_is_addressable(view->device);
+    uint64_t base = (addressable ? (uint64_t)(uintptr_t)view->data : 0) + view->byte_offset;
+    int64_t lowest, past_highest;
+
+    if (dlpark_view_numel(view) == 0)
+        return false;
+    dlpark__view_span(view, &lowest, &past_highest);
+    *first = base + (uint64_t)lowest;
+    *past_last = base + (uint64_t)past_highest;
+    return true;
+}
+
+/* Two addressable devices may see one memory at one address; a handle means nothing but on its own device. */
+static bool share_is_same_memory(const dlpark_view *whole, const dlpark_view *part)
+{
+    return whole->device.device_type == part->device.device_type && whole->device.device_id == part->device.device_id &&
+           (dlpark_device_is_addressable(whole->device) || whole->data == part->data);
+}
+
+static dlpark_status share_check_part(const dlpark_view *whole, const dlpark_view *part, dlpark_error *err)
+{
+    uint64_t part_first, part_past, first = 0, past = 0;
+
+    if (part->bit_offset != 0)
+        return dlpark_error_set(err, DLPARK_E_LAYOUT,
+                                "the view begins at bit %u of its byte, which DLPack cannot express",
+                                (unsigned)part->bit_offset);
+    if (!share_find_bytes(part, &part_first, &part_past))
+        return DLPARK_OK;
+    if (share_is_same_memory(whole, part) && share_find_bytes(whole, &first, &past) && first <= part_first &&
+        part_past <= past)
+        return DLPARK_OK;
+    return dlpark_error_set(
+        err, DLPARK_E_ARGUMENT,
+        "the view (bytes 0x%llx to 0x%llx on %s) leaves the tensor's memory (bytes 0x%llx to 0x%llx "
+        "on %s)",
+        (unsigned long long)part_first, (unsigned long long)part_past, dlpark_device_name(part->device).text,
+        (unsigned long long)first, (unsigned long long)past, dlpark_device_name(whole->device).text);
+}
+
+/* The block of a part. Its lists are its own, since those of the tensor may end before it. */
+static dlpark__block *share_make_part(const dlpark_view *view, uint32_t flags)
+{
+    dlpark__block *block = dlpark__block_new(2 * view->ndim, NULL, share_end_part);
+
+    if (block == NULL)
+        return NULL;
+    int64_t *lists = view->ndim > 0 ? block->dimensions : NULL;
+    block->managed.dl_tensor = (DLTensor){.data = view->data,
+                                          .device = view->device,
+                                          .ndim = view->ndim,
+                                          .dtype = view->dtype,
+                                          .shape = lists,
+                                          .strides = lists != NULL ? lists + view->ndim : NULL,
+                                          .byte_offset = view->byte_offset};
+    for (int32_t i = 0; i < view->ndim; i++) {
+        lists[i] = view->shape[i];
+        lists[view->ndim + i] = view->strides[i];
+    }
+    block->managed.flags = flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_PADDED);
+    if ((flags & DLPARK_VIEW_READ_ONLY) == 0 && (flags & DLPARK_VIEW_UNKNOWN_WRITE) != 0) {
+        block->write = DLPARK_VIEW_UNKNOWN_WRITE;
+        block->managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    }
+    return block;
+}
+
+/* The block that counts the owners of a tensor of ours. */
+static dlpark__block *share_find_root(dlpark__block *block)
+{
+    return block->release == share_end_part ? block->managed.manager_ctx : block;
+}
+
+static dlpark_status share_check_arguments(const dlpark_tensor *part, const dlpark_tensor *tensor, dlpark_error *err)
+{
+    if (part == NULL || tensor == NULL)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s is NULL", part == NULL ? "part" : "tensor");
+    if (part->managed != NULL)
+        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "the output tensor already holds one: release or export it");
+    if (tensor->managed == NULL)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the tensor is empty");
+    return DLPARK_OK;
+}
+
+static dlpark_status share_refuse_memory(int32_t ndim, dlpark_error *err)
+{
+    return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory to share a tensor of rank %d", (int)ndim);
+}
+
+dlpark_status dlpark_tensor_share(dlpark_tensor *part, dlpark_tensor *tensor, const dlpark_view *view,
+                                  dlpark_error *err)
+{
+    dlpark_view whole;
+
+    DLPARK_TRY(share_check_arguments(part, tensor, err));
+    dlpark_tensor_view(tensor, &whole);
+    if (view == NULL)
+        view = &whole;
+    DLPARK_TRY(share_check_part(&whole, view, err));
+
+    uint32_t flags = view->flags | (whole.flags & DLPARK_VIEW_READ_ONLY);
+    dlpark__block *made = share_make_part(view, flags);
+    if (made == NULL)
+        return share_refuse_memory(view->ndim, err);
+    dlpark__block *block = dlpark__block_of(tensor->managed);
+    if (block == NULL)
+        block = dlpark__block_wrap(tensor->managed);
+    if (block == NULL) {
+        free(made);
+        return share_refuse_memory(view->ndim, err);
+    }
+    tensor->managed = &block->managed;
+    block->managed.flags &= ~(uint64_t)DLPACK_FLAG_BITMASK_IS_COPIED;
+    dlpark__block *root = share_find_root(block);
+    dlpark__block_share(root);
+    made->managed.manager_ctx = root;
+    part->managed = &made->managed;
+    return DLPARK_OK;
+}
