@@ -74,8 +74,10 @@ static bool alloc_get_piece(const dlpark_tensor_desc *desc, uint64_t nbytes, all
         piece->owner = dlpark__memory_get_large(total, alignment);
         piece->release = free;
     }
+    if (piece->owner == NULL)
+        return false;
     piece->header = (unsigned char *)piece->owner + hook_nbytes;
-    return piece->owner != NULL;
+    return true;
 }
 
 static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
