@@ -173,15 +173,14 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_alloc_sized(dlpark_tenso
                                                                     const dlpark_tensor_desc *desc, size_t desc_nbytes,
                                                                     dlpark_view *view, dlpark_error *err);
 
-/* The usual case of new, in registers: data on the CPU, lists of int64_t, a dtype of whole bytes as code | bits << 8 |
- * lanes << 16; the header on the heap, or in storage that suffices. The result lacks its manager_ctx. NULL, with
- * nothing changed but the storage, when the general way has to look. */
-DLPARK_API DLManagedTensorVersioned *dlpark_tensor_new_heap(void *data, uint32_t dtype, int32_t ndim,
-                                                            const int64_t *shape, const int64_t *strides,
-                                                            void (*release)(void *owner));
-DLPARK_API DLManagedTensorVersioned *dlpark_tensor_new_storage(void *data, uint32_t dtype, int32_t ndim,
-                                                               const int64_t *shape, const int64_t *strides,
-                                                               void (*release)(void *owner), void *storage);
+/* The usual case of new, in registers: data on the CPU, lists of int64_t, a dtype of whole bytes; `kind` is the rank, and
+ * from bit 32 on the dtype as code | bits << 8 | lanes << 16. The header on the heap, or in storage that suffices. The
+ * result lacks its manager_ctx. NULL, with nothing changed but the storage, when the general way has to look. */
+DLPARK_API DLManagedTensorVersioned *dlpark_tensor_new_heap(void *data, uint64_t kind, const int64_t *shape,
+                                                            const int64_t *strides, void (*release)(void *owner));
+DLPARK_API DLManagedTensorVersioned *dlpark_tensor_new_storage(void *data, uint64_t kind, const int64_t *shape,
+                                                               const int64_t *strides, void (*release)(void *owner),
+                                                               void *storage);
 
 /* What the general way answers, in registers too. */
 typedef struct dlpark_tensor_made {
@@ -190,11 +189,11 @@ typedef struct dlpark_tensor_made {
 } dlpark_tensor_made;
 
 /* The general way from there, so that the usual case need not build the description. */
-DLPARK_API DLPARK_COLD dlpark_tensor_made dlpark_tensor_new_unusual(void *data, uint32_t dtype, int32_t ndim,
-                                                                    const int64_t *shape, const int64_t *strides,
-                                                                    void *owner, void (*release)(void *owner),
-                                                                    void *storage, size_t storage_nbytes,
-                                                                    dlpark_view *view, dlpark_error *err);
+DLPARK_API DLPARK_COLD dlpark_tensor_made dlpark_tensor_new_unusual(void *data, uint64_t kind, const int64_t *shape,
+                                                                    const int64_t *strides, void *owner,
+                                                                    void (*release)(void *owner), void *storage,
+                                                                    size_t storage_nbytes, dlpark_view *view,
+                                                                    dlpark_error *err);
 
 /* A usual description that is written in place never takes shape in memory: zeroing it would cost as much as the rest. */
 DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
@@ -206,16 +205,16 @@ DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpar
     dlpark_tensor_made made = {DLPARK_NULL, DLPARK_OK};
     uint32_t dtype = DLPARK_CAST(uint32_t, desc->dtype.code) | DLPARK_CAST(uint32_t, desc->dtype.bits) << 8 |
                      DLPARK_CAST(uint32_t, desc->dtype.lanes) << 16;
+    uint64_t kind = DLPARK_CAST(uint64_t, dtype) << 32 | DLPARK_CAST(uint32_t, desc->ndim);
     const int64_t *shape = DLPARK_CAST(const int64_t *, desc->shape.values);
     const int64_t *strides = DLPARK_CAST(const int64_t *, desc->strides.values);
     if (!desc->storage)
-        made.managed = dlpark_tensor_new_heap(desc->data, dtype, desc->ndim, shape, strides, desc->release);
+        made.managed = dlpark_tensor_new_heap(desc->data, kind, shape, strides, desc->release);
     else if (dlpark_tensor_storage_suffices(desc))
-        made.managed =
-            dlpark_tensor_new_storage(desc->data, dtype, desc->ndim, shape, strides, desc->release, desc->storage);
+        made.managed = dlpark_tensor_new_storage(desc->data, kind, shape, strides, desc->release, desc->storage);
     if (!made.managed) {
-        made = dlpark_tensor_new_unusual(desc->data, dtype, desc->ndim, shape, strides, desc->owner, desc->release,
-                                         desc->storage, desc->storage_nbytes, view, err);
+        made = dlpark_tensor_new_unusual(desc->data, kind, shape, strides, desc->owner, desc->release, desc->storage,
+                                         desc->storage_nbytes, view, err);
         tensor->managed = made.managed;
         return made.status;
     }

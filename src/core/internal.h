@@ -132,14 +132,18 @@ typedef struct dlpark__block {
     void (*release)(void *owner);
     uint32_t extra_at; /* bytes from the block to the extra bytes; 0: none */
     uint32_t write;    /* DLPARK_VIEW_UNKNOWN_WRITE for what came by the legacy ABI; its flags say READ_ONLY then */
-    uint32_t sharers;  /* further owners of this block, atomic: each part of tensor_share.c is one */
+    uint32_t owners;   /* atomic; means something once the block is shared */
     uint32_t reserved;
     int64_t dimensions[];
 } dlpark__block;
 
-/* The two deleters: of a block on the heap, and of one in the caller's storage. */
+/* The deleters: of a block on the heap, and of one in the caller's storage. */
 void dlpark__block_end_heap(DLManagedTensorVersioned *managed);
 void dlpark__block_end_storage(DLManagedTensorVersioned *managed);
+
+/* Adds an owner. The first time the deleter becomes one that counts, so that a tensor which nobody shares pays nothing;
+ * the caller is then the only owner. */
+void dlpark__block_share(dlpark__block *block);
 
 /* What all blocks have alike. Owner, flags and the tensor itself are the caller's. */
 static inline void dlpark__block_init(dlpark__block *block, bool heap, void (*release)(void *))
@@ -149,22 +153,6 @@ static inline void dlpark__block_init(dlpark__block *block, bool heap, void (*re
     block->release = release;
     block->extra_at = 0;
     block->write = 0;
-    block->sharers = 0;
-}
-
-/* Adds an owner. Relaxed: whoever adds one has one already, and hands the block on by other means. */
-static inline void dlpark__block_share(dlpark__block *block)
-{
-    (void)__atomic_fetch_add(&block->sharers, 1, __ATOMIC_RELAXED);
-}
-
-/* Drops an owner; true when it was the last, who then ends the block. Release and acquire: what the others did to the
- * memory has happened before its end. The plain look first spares the usual tensor, which nobody shares, the lock. */
-static inline bool dlpark__block_drop(dlpark__block *block)
-{
-    if (__atomic_load_n(&block->sharers, __ATOMIC_ACQUIRE) == 0)
-        return true;
-    return __atomic_fetch_sub(&block->sharers, 1, __ATOMIC_ACQ_REL) == 0; /* the others may have ended meanwhile */
 }
 
 /* A block for `ndim` dimensions whose version, deleter, owner and release are set; the rest is the caller's. */

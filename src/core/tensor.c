@@ -13,8 +13,6 @@ void dlpark__block_end_heap(DLManagedTensorVersioned *managed)
 {
     dlpark__block *block = (dlpark__block *)managed;
 
-    if (DLPARK_UNLIKELY(!dlpark__block_drop(block)))
-        return;
     /* The owner may be the extra bytes, so the block goes last. */
     if (block->release != NULL)
         block->release(managed->manager_ctx);
@@ -25,17 +23,47 @@ void dlpark__block_end_storage(DLManagedTensorVersioned *managed)
 {
     dlpark__block *block = (dlpark__block *)managed;
 
-    if (DLPARK_UNLIKELY(!dlpark__block_drop(block)))
-        return;
     /* The last touch: the release function may give the storage back. */
     if (block->release != NULL)
         block->release(managed->manager_ctx);
 }
 
+/* Release and acquire: what the others did to the memory has happened before its end. */
+static bool tensor_drop_owner(DLManagedTensorVersioned *managed)
+{
+    return __atomic_fetch_sub(&((dlpark__block *)managed)->owners, 1, __ATOMIC_ACQ_REL) == 1;
+}
+
+static void tensor_end_shared_heap(DLManagedTensorVersioned *managed)
+{
+    if (tensor_drop_owner(managed))
+        dlpark__block_end_heap(managed);
+}
+
+static void tensor_end_shared_storage(DLManagedTensorVersioned *managed)
+{
+    if (tensor_drop_owner(managed))
+        dlpark__block_end_storage(managed);
+}
+
+void dlpark__block_share(dlpark__block *block)
+{
+    bool heap = block->managed.deleter == dlpark__block_end_heap;
+
+    if (heap || block->managed.deleter == dlpark__block_end_storage) {
+        block->owners = 2;
+        block->managed.deleter = heap ? tensor_end_shared_heap : tensor_end_shared_storage;
+    } else {
+        /* Relaxed: whoever adds an owner is one, and hands the block on by other means. */
+        (void)__atomic_fetch_add(&block->owners, 1, __ATOMIC_RELAXED);
+    }
+}
+
 dlpark__block *dlpark__block_of(DLManagedTensorVersioned *managed)
 {
-    bool ours = managed != NULL &&
-                (managed->deleter == dlpark__block_end_heap || managed->deleter == dlpark__block_end_storage);
+    void (*end)(DLManagedTensorVersioned *) = managed != NULL ? managed->deleter : NULL;
+    bool ours = end == dlpark__block_end_heap || end == dlpark__block_end_storage || end == tensor_end_shared_heap ||
+                end == tensor_end_shared_storage;
 
     return ours ? (dlpark__block *)managed : NULL;
 }

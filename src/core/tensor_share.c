@@ -1,6 +1,6 @@
 /*
- * Sharing. The block that holds a tensor also counts its further owners; each of these is a small block of its own,
- * whose end drops the count. A part of a part counts at the same block, so there are no chains.
+ * Sharing. The block that holds a tensor counts its owners; each further one is a small block of its own, whose end drops
+ * the count. A part of a part counts at the same block, so there are no chains.
  */
 #include <stdlib.h>
 

@@ -340,14 +340,16 @@ static void storage_lives_until_the_last_owner(void **state)
 {
     (void)state;
     static _Alignas(16) unsigned char storage[DLPARK_TENSOR_STORAGE_NBYTES(2)];
-    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY, part = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY, part = DLPARK_TENSOR_EMPTY, again = DLPARK_TENSOR_EMPTY;
     dlpark_tensor_desc desc = good();
 
     desc.storage = storage;
     desc.storage_nbytes = sizeof storage;
     assert_ok(dlpark_tensor_new(&tensor, &desc, NULL, e));
     assert_ok(dlpark_tensor_share(&part, &tensor, NULL, e));
+    assert_ok(dlpark_tensor_share(&again, &tensor, NULL, e));
     dlpark_tensor_release(&tensor);
+    dlpark_tensor_release(&again);
     assert_int_equal(ended, 0);
     dlpark_tensor_release(&part);
     assert_int_equal(ended, 1);
