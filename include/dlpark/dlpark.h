@@ -10,6 +10,7 @@
 #include "dlpack.h"
 #include "dtype.h"
 #include "layout.h"
+#include "spec.h"
 #include "status.h"
 #include "tensor.h"
 #include "tensor_desc.h"

@@ -1,0 +1,230 @@
+#include <string.h>
+
+#include "spec_parts.h"
+
+/* What a call's names stand for while a view is compared: the extents are written at once, and count when the whole
+ * view has matched. */
+typedef struct spec_binding {
+    uint32_t known;
+    int64_t *dims;
+} spec_binding;
+
+static inline uint32_t spec_pack_dtype(DLDataType dtype)
+{
+    return (uint32_t)dtype.code | (uint32_t)dtype.bits << 8 | (uint32_t)dtype.lanes << 16;
+}
+
+static inline bool spec_dtype_fits(const dlpark_spec *spec, const dlpark_view *view, const dlpark_spec_bound *bound)
+{
+    uint32_t dtype = spec_pack_dtype(view->dtype);
+
+    for (int32_t i = 0; i < spec->ndtypes; i++)
+        if (spec_pack_dtype(spec->dtypes[i]) == dtype)
+            return true;
+    if (spec->ndtypes != 0)
+        return false;
+    return spec->same < 0 ||
+           ((bound->dtypes_known >> spec->same & 1) != 0 && spec_pack_dtype(bound->dtypes[spec->same]) == dtype);
+}
+
+static inline bool spec_rank_fits(const dlpark_spec *spec, const dlpark_view *view)
+{
+    return (uint32_t)(view->ndim - spec->ndims) <= (uint32_t)spec->ndims_extra;
+}
+
+static inline bool spec_dim_fits(int64_t wanted, int64_t extent, spec_binding *binding)
+{
+    if (wanted >= 0)
+        return wanted == extent;
+    if (wanted <= DLPARK_SPEC_DIM_UNKNOWN)
+        return true;
+
+    uint32_t name = (uint32_t)~wanted;
+    if ((binding->known >> name & 1) != 0)
+        return binding->dims[name] == extent;
+    binding->known |= UINT32_C(1) << name;
+    binding->dims[name] = extent;
+    return true;
+}
+
+/* The rank fits. */
+static inline bool spec_dims_fit(const dlpark_spec *spec, const dlpark_view *view, spec_binding *binding)
+{
+    const int64_t *trailing = view->shape + (view->ndim - spec->ndims); /* past what `...` stands for */
+
+    for (int32_t i = 0; i < spec->ndims_leading; i++)
+        if (DLPARK_UNLIKELY(!spec_dim_fits(spec->dims[i], view->shape[i], binding)))
+            return false;
+    for (int32_t i = spec->ndims_leading; i < spec->ndims; i++)
+        if (DLPARK_UNLIKELY(!spec_dim_fits(spec->dims[i], trailing[i], binding)))
+            return false;
+    return true;
+}
+
+static inline bool spec_device_fits(const dlpark_spec *spec, const dlpark_view *view)
+{
+    if (DLPARK_LIKELY(DLPARK_DEVICE_HAS(spec->device_types, view->device)))
+        return true;
+    for (int32_t i = 0; i < spec->ndevices; i++)
+        if (dlpark_device_equal(spec->devices[i], view->device))
+            return true;
+    return false;
+}
+
+/* Whether elements follow each other along the dimensions `first`, `first + step`, ... Products may wrap only beside an
+ * extent of 0, where the answer is yes anyway. */
+static inline bool spec_is_compact(const dlpark_view *view, int32_t first, int32_t step)
+{
+    uint64_t expected = 1;
+    bool compact = true, empty = false;
+
+    for (int32_t n = 0, i = first; n < view->ndim; n++, i += step) {
+        compact &= (uint64_t)view->strides[i] == expected || view->shape[i] == 1;
+        empty |= view->shape[i] == 0;
+        expected *= (uint64_t)view->shape[i];
+    }
+    return compact || empty;
+}
+
+static inline bool spec_is_inner(const dlpark_view *view)
+{
+    int32_t last = view->ndim - 1;
+
+    return last < 0 || view->strides[last] == 1 || view->shape[last] == 1 || dlpark_view_numel(view) == 0;
+}
+
+/* Elements narrower than bytes that do not share them. */
+static inline bool spec_is_padded(const dlpark_view *view)
+{
+    return (view->flags & DLPARK_VIEW_PADDED) != 0 && dlpark_dtype_is_packed(view->dtype);
+}
+
+static inline bool spec_layout_fits(const dlpark_spec *spec, const dlpark_view *view)
+{
+    if ((spec->flags & (DLPARK_SPEC_C | DLPARK_SPEC_F | DLPARK_SPEC_INNER)) == 0)
+        return true;
+    if (DLPARK_UNLIKELY(view->bit_offset != 0 || spec_is_padded(view)))
+        return false;
+    if ((spec->flags & DLPARK_SPEC_C) != 0 && DLPARK_LIKELY(spec_is_compact(view, view->ndim - 1, -1)))
+        return true;
+    if ((spec->flags & DLPARK_SPEC_F) != 0)
+        return spec_is_compact(view, 0, 1);
+    return (spec->flags & DLPARK_SPEC_INNER) != 0 && spec_is_inner(view);
+}
+
+static inline bool spec_write_fits(const dlpark_spec *spec, const dlpark_view *view)
+{
+    return (spec->flags & DLPARK_SPEC_MUT) == 0 ||
+           (view->flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_UNKNOWN_WRITE)) == 0;
+}
+
+/* The lowest bit of element 0's address that is set is its alignment; on a device of handles that of its offset. */
+static inline uint64_t spec_address(const dlpark_view *view)
+{
+    uint64_t base = dlpark_device_is_addressable(view->device) ? (uint64_t)(uintptr_t)view->data : 0;
+
+    return base + view->byte_offset;
+}
+
+static inline bool spec_alignment_fits(const dlpark_spec *spec, const dlpark_view *view)
+{
+    if (DLPARK_LIKELY(spec->alignment_bytes == 0))
+        return true;
+    return ((spec_address(view) & (spec->alignment_bytes - 1)) == 0 && view->bit_offset == 0) ||
+           dlpark_view_numel(view) == 0;
+}
+
+/* ---- Failure ---- */
+
+static void spec_put_list(dlpark__spec_writer *writer, int32_t ndim, const int64_t *values)
+{
+    dlpark__spec_put(writer, "[");
+    for (int32_t i = 0; i < ndim; i++) {
+        dlpark__spec_put(writer, i == 0 ? "" : ",");
+        dlpark__spec_put_number(writer, values[i]);
+    }
+    dlpark__spec_put(writer, "]");
+}
+
+/* What came: dtype and shape, and whatever else does not match. */
+static dlpark__spec_line spec_describe(const dlpark_spec *spec, const dlpark_view *view)
+{
+    dlpark__spec_line line;
+    dlpark__spec_writer writer = {line.text, sizeof line.text, 0};
+
+    dlpark__spec_put(&writer, dlpark_dtype_name(view->dtype).text);
+    spec_put_list(&writer, view->ndim, view->shape);
+    if (!spec_device_fits(spec, view)) {
+        dlpark__spec_put(&writer, " on ");
+        dlpark__spec_put(&writer, dlpark_device_name(view->device).text);
+    }
+    if (!spec_layout_fits(spec, view)) {
+        dlpark__spec_put(&writer, " strides ");
+        dlpark__spec_put(&writer, dlpark__layout_list(view->ndim, view->strides).text);
+        dlpark__spec_put(&writer, spec_is_padded(view) ? " padded" : "");
+    }
+    if (view->bit_offset != 0)
+        dlpark__spec_put(&writer, " starting inside a byte");
+    if (!spec_write_fits(spec, view))
+        dlpark__spec_put(&writer, (view->flags & DLPARK_VIEW_READ_ONLY) != 0
+                                      ? " read-only"
+                                      : " of unknown writability (legacy or raw origin)");
+    if (!spec_alignment_fits(spec, view) && view->bit_offset == 0) {
+        uint64_t address = spec_address(view);
+        dlpark__spec_put(&writer, " aligned to ");
+        dlpark__spec_put_number(&writer, (int64_t)(address & (~address + 1)));
+    }
+    dlpark__spec_put_end(&writer);
+    return line;
+}
+
+/* The first thing that does not match. */
+static dlpark_status spec_fault(const dlpark_spec *spec, const dlpark_view *view, dlpark_spec_bound *bound)
+{
+    spec_binding binding = {bound->dims_known, bound->dims};
+
+    if (!spec_dtype_fits(spec, view, bound))
+        return DLPARK_E_DTYPE;
+    if (!spec_rank_fits(spec, view))
+        return DLPARK_E_RANK;
+    if (!spec_dims_fit(spec, view, &binding))
+        return DLPARK_E_SHAPE;
+    if (!spec_device_fits(spec, view))
+        return DLPARK_E_DEVICE;
+    if (!spec_layout_fits(spec, view))
+        return DLPARK_E_LAYOUT;
+    return spec_write_fits(spec, view) ? DLPARK_E_ALIGNMENT : DLPARK_E_READ_ONLY;
+}
+
+static DLPARK_COLD dlpark_status spec_explain(const dlpark_spec *spec, const dlpark_view *view,
+                                              dlpark_spec_bound *bound, dlpark_error *err)
+{
+    const char *name = spec->argument >= 0 ? spec->names->arguments[spec->argument] : "";
+    const char *before = spec->argument >= 0 ? "argument '" : "";
+    const char *after = spec->argument >= 0 ? "': " : (spec->flags & DLPARK_SPEC_RESULT) != 0 ? "result: " : "";
+
+    if (spec->same >= 0 && (bound->dtypes_known >> spec->same & 1) == 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+                                "%s%s%sexpected the dtype of argument '%s', which was not matched in this call", before,
+                                name, after, spec->names->arguments[spec->same]);
+    return dlpark_error_set(err, spec_fault(spec, view, bound), "%s%s%sexpected %s, got %s", before, name, after,
+                            dlpark__spec_line_of(spec, bound).text, spec_describe(spec, view).text);
+}
+
+dlpark_status dlpark_spec_match(const dlpark_spec *spec, const dlpark_view *view, dlpark_spec_bound *bound,
+                                dlpark_error *err)
+{
+    spec_binding binding = {bound->dims_known, bound->dims};
+
+    if (DLPARK_UNLIKELY(!spec_dtype_fits(spec, view, bound) || !spec_rank_fits(spec, view) ||
+                        !spec_dims_fit(spec, view, &binding) || !spec_device_fits(spec, view) ||
+                        !spec_layout_fits(spec, view) || !spec_write_fits(spec, view) ||
+                        !spec_alignment_fits(spec, view)))
+        return spec_explain(spec, view, bound, err);
+    bound->dims_known = binding.known;
+    if (spec->argument >= 0) {
+        bound->dtypes[spec->argument] = view->dtype;
+        bound->dtypes_known |= UINT32_C(1) << spec->argument;
+    }
+    return DLPARK_OK;
+}
