@@ -22,6 +22,9 @@ function(dlpark_unit_test name)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests/support ${PROJECT_SOURCE_DIR}/src/core)
   target_link_libraries(${name}_test PRIVATE dlpark_options PkgConfig::CMOCKA Threads::Threads ${ARGN})
   target_link_options(${name}_test PRIVATE ${DLPARK_WRAP_OPTIONS})
+  # Tables of cases that more than one language reads, and the manual, which is held equal to the code.
+  target_compile_definitions(${name}_test PRIVATE DLPARK_CASES="${PROJECT_SOURCE_DIR}/tests/cases"
+                                                  DLPARK_PAGES="${PROJECT_SOURCE_DIR}/docs/reference")
   add_test(NAME unit.${name} COMMAND ${name}_test)
   set(labels unit valgrind)
   file(STRINGS ${name}_test.c threads REGEX "(pthread|thrd)_create")

@@ -14,6 +14,7 @@
 #include "status.h"
 #include "tensor.h"
 #include "tensor_desc.h"
+#include "text.h"
 #include "version.h"
 #include "view.h"
 

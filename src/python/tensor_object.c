@@ -164,6 +164,28 @@ static PyObject *object_repr(PyObject *self)
     return text;
 }
 
+/* The elements, in lines as NumPy has them. */
+static PyObject *object_str(PyObject *self)
+{
+    dlpark_view view;
+    char line[256];
+
+    dlpark_tensor_view(&((tensor_object *)self)->tensor, &view);
+    if (view.device.device_type == kDLCUDAManaged) {
+        dlpark_view_describe(&view, line, sizeof line);
+        return PyUnicode_FromFormat("<%s: not read, the device may be at work on it>", line);
+    }
+    size_t length = dlpark_view_text(&view, NULL, NULL, 0);
+    char *text = PyMem_Malloc(length + 1);
+    if (text == NULL)
+        return PyErr_NoMemory();
+    /* Whoever writes to the memory meanwhile may make it longer; then it is cut. */
+    size_t written = dlpark_view_text(&view, NULL, text, length + 1);
+    PyObject *result = PyUnicode_FromStringAndSize(text, (Py_ssize_t)(written < length ? written : length));
+    PyMem_Free(text);
+    return result;
+}
+
 static Py_ssize_t object_length(PyObject *self)
 {
     const DLTensor *tensor = object_dltensor(self);
@@ -275,6 +297,7 @@ PyTypeObject *dlpark__py_tensor_type_new(PyObject *module)
         {Py_tp_dealloc, OBJECT_SLOT(object_dealloc)},
         {Py_tp_traverse, OBJECT_SLOT(object_traverse)},
         {Py_tp_repr, OBJECT_SLOT(object_repr)},
+        {Py_tp_str, OBJECT_SLOT(object_str)},
         {Py_tp_methods, object_methods},
         {Py_tp_getset, object_attributes},
         {Py_tp_members, object_members},

@@ -55,6 +55,18 @@ EXPORT = """
     assert len(foreign.calls) == 1
 """
 
+TEXT = """
+    foreign = hostile.Foreign()
+    tensor = dlpark.from_dlpack(foreign.capsule())
+    expected = str(tensor)
+    for n in range(10):
+        kept = []
+        failed += failing_at(n, lambda: kept.append(str(tensor)))
+        assert kept in ([], [expected]), n
+    del tensor
+    assert len(foreign.calls) == 1
+"""
+
 
 def run(script, **values):
     script = textwrap.dedent(PRELUDE) + textwrap.dedent(script) + "\nprint(failed)"
@@ -75,3 +87,7 @@ def test_import(legacy, keywords):
 @pytest.mark.parametrize("keywords", ["", ", copy=True", ", dl_device=(1, 0)"])
 def test_export(legacy, version, keywords):
     run(EXPORT, legacy=legacy, version=version, keywords=keywords)
+
+
+def test_text():
+    run(TEXT)

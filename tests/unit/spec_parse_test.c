@@ -29,7 +29,7 @@ static grammar manual;
 static int read_manual(void **state)
 {
     (void)state;
-    grammar_read(&manual, SPEC_PAGE, 20240615);
+    grammar_read(&manual, DLPARK_PAGES "/spec.md", 20240615);
     return 0;
 }
 

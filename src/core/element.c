@@ -1,0 +1,275 @@
+#include <string.h>
+
+#include "element_parts.h"
+
+_Static_assert(sizeof(double) == 8, "a double is IEEE binary64");
+
+/* What the codes at the end of a format's range mean. */
+typedef enum element_flavour {
+    ELEMENT_IEEE,   /* the largest exponent is infinity and NaN */
+    ELEMENT_FN,     /* all ones is NaN, nothing is infinite */
+    ELEMENT_FNUZ,   /* what would be -0 is NaN, nothing is infinite */
+    ELEMENT_FINITE, /* every code is a number */
+    ELEMENT_E8M0    /* a power of two without sign; all ones is NaN */
+} element_flavour;
+
+/* A float of at most 32 bits: sign, exponent, fraction, from the highest bit down. */
+typedef struct element_format {
+    uint8_t exponent_bits;
+    uint8_t fraction_bits;
+    uint8_t bias;
+    uint8_t flavour;
+} element_format;
+
+static const element_format element_f16 = {5, 10, 15, ELEMENT_IEEE};
+static const element_format element_f32 = {8, 23, 127, ELEMENT_IEEE};
+
+/* Indexed by DLPack's code. Those of several widths, and of none, are left empty. */
+static const element_format element_formats[] = {
+    [kDLBfloat] = {8, 7, 127, ELEMENT_IEEE},         [kDLFloat8_e3m4] = {3, 4, 3, ELEMENT_IEEE},
+    [kDLFloat8_e4m3] = {4, 3, 7, ELEMENT_IEEE},      [kDLFloat8_e4m3b11fnuz] = {4, 3, 11, ELEMENT_FNUZ},
+    [kDLFloat8_e4m3fn] = {4, 3, 7, ELEMENT_FN},      [kDLFloat8_e4m3fnuz] = {4, 3, 8, ELEMENT_FNUZ},
+    [kDLFloat8_e5m2] = {5, 2, 15, ELEMENT_IEEE},     [kDLFloat8_e5m2fnuz] = {5, 2, 16, ELEMENT_FNUZ},
+    [kDLFloat8_e8m0fnu] = {8, 0, 127, ELEMENT_E8M0}, [kDLFloat6_e2m3fn] = {2, 3, 1, ELEMENT_FINITE},
+    [kDLFloat6_e3m2fn] = {3, 2, 3, ELEMENT_FINITE},  [kDLFloat4_e2m1fn] = {2, 1, 1, ELEMENT_FINITE},
+};
+
+#define ELEMENT_SIGN      (UINT64_C(1) << 63)
+#define ELEMENT_INFINITE  (UINT64_C(0x7FF) << 52)
+#define ELEMENT_QUIET     (UINT64_C(1) << 51)
+#define ELEMENT_BIAS      1023
+#define ELEMENT_QUAD_BIAS 16383
+
+/* ---- Bits ---- */
+
+/* Doubles are moved as integers: a register of the x87 would make a signalling NaN quiet. */
+static void element_store(double *to, uint64_t bits)
+{
+    memcpy(to, &bits, sizeof bits);
+}
+
+/* A whole number of bytes, 1, 2, 4 or 8, in the host's byte order. */
+static uint64_t element_word(const unsigned char *at, unsigned nbytes)
+{
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+
+    switch (nbytes) {
+    case 1:
+        return *at;
+    case 2:
+        memcpy(&two, at, 2);
+        return two;
+    case 4:
+        memcpy(&four, at, 4);
+        return four;
+    default:
+        memcpy(&eight, at, 8);
+        return eight;
+    }
+}
+
+static void element_halves(const unsigned char *at, dlpark__scalar *out)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    out->high = element_word(at, 8);
+    out->low = element_word(at + 8, 8);
+#else
+    out->low = element_word(at, 8);
+    out->high = element_word(at + 8, 8);
+#endif
+}
+
+/* At most 64 bits. A lane of 6 bits can lie across two bytes; the second is touched only then. */
+static uint64_t element_bits(const unsigned char *at, unsigned bit, unsigned width)
+{
+    if (width >= 8)
+        return element_word(at, width / 8);
+
+    unsigned value = (unsigned)at[0] >> bit;
+    if (bit + width > 8)
+        value |= (unsigned)at[1] << (8 - bit);
+    return value & ((1u << width) - 1);
+}
+
+/* ---- Floats ---- */
+
+/* Whether a magnitude is no number, and then which: the exponent and fraction of a double, else 0. */
+static uint64_t element_special(uint64_t code, uint64_t magnitude, const element_format *format)
+{
+    uint64_t largest = ((UINT64_C(1) << format->exponent_bits) - 1) << format->fraction_bits;
+    uint64_t ones = largest | ((UINT64_C(1) << format->fraction_bits) - 1);
+
+    switch (format->flavour) {
+    case ELEMENT_IEEE:
+        if (magnitude < largest)
+            return 0;
+        if (magnitude == largest)
+            return ELEMENT_INFINITE;
+        return ELEMENT_INFINITE | ELEMENT_QUIET | (magnitude - largest) << (52 - format->fraction_bits);
+    case ELEMENT_FNUZ:
+        return magnitude == 0 && code != 0 ? ELEMENT_INFINITE | ELEMENT_QUIET : 0;
+    case ELEMENT_FINITE:
+        return 0;
+    default:
+        return magnitude == ones ? ELEMENT_INFINITE | ELEMENT_QUIET : 0;
+    }
+}
+
+/* The double of a finite magnitude, without sign; exact. */
+static uint64_t element_finite(uint64_t magnitude, const element_format *format)
+{
+    uint64_t exponent = magnitude >> format->fraction_bits;
+    uint64_t fraction = magnitude & ((UINT64_C(1) << format->fraction_bits) - 1);
+
+    if (exponent == 0 && format->flavour != ELEMENT_E8M0) {
+        if (fraction == 0)
+            return 0;
+        /* Subnormal here, normal as a double: the highest bit becomes the one that is not stored. */
+        exponent = 1;
+        for (; fraction >> format->fraction_bits == 0; exponent--)
+            fraction <<= 1;
+        fraction -= UINT64_C(1) << format->fraction_bits;
+    }
+    return (exponent + ELEMENT_BIAS - format->bias) << 52 | fraction << (52 - format->fraction_bits);
+}
+
+/* The bits of the double that a code means. */
+static uint64_t element_float(uint64_t code, const element_format *format)
+{
+    unsigned magnitude_bits = (unsigned)format->exponent_bits + format->fraction_bits;
+    uint64_t magnitude = code & ((UINT64_C(1) << magnitude_bits) - 1);
+    uint64_t special = element_special(code, magnitude, format);
+    bool is_negative = code != magnitude;
+
+    if (special != 0) {
+        /* The one NaN of these formats sits where -0 would be; the bit is no sign. */
+        bool is_signed = is_negative && format->flavour != ELEMENT_FNUZ;
+        return special | (is_signed ? ELEMENT_SIGN : 0);
+    }
+    return element_finite(magnitude, format) | (is_negative ? ELEMENT_SIGN : 0);
+}
+
+/* Shifts right; what falls out stays visible in the lowest bit, so that rounding sees whether it was 0. */
+static uint64_t element_shift(uint64_t value, int64_t count)
+{
+    if (count <= 0)
+        return value;
+    if (count > 63)
+        return value != 0;
+    return value >> count | (value << (64 - count) != 0);
+}
+
+/* IEEE binary128 as the nearest double, ties to even. */
+static void element_quad(dlpark__scalar *out)
+{
+    uint64_t sign = out->high & ELEMENT_SIGN;
+    int64_t exponent = (int64_t)(out->high >> 48 & 0x7FFF);
+    uint64_t fraction = (out->high & 0xFFFFFFFFFFFF) << 16 | out->low >> 48; /* 64 of its 112 bits */
+    uint64_t rest = out->low << 16;
+
+    out->is_exact = true;
+    if (exponent == 0x7FFF) {
+        bool is_nan = fraction != 0 || rest != 0;
+        element_store(&out->re, sign | ELEMENT_INFINITE | (is_nan ? ELEMENT_QUIET | fraction >> 12 : 0));
+        return;
+    }
+    if (exponent == 0) { /* zero, or far below the smallest double */
+        out->is_exact = fraction == 0 && rest == 0;
+        element_store(&out->re, sign);
+        return;
+    }
+    /* 64 bits of the significand, the highest of them 1, the lowest for all that follow. */
+    uint64_t significand = ELEMENT_SIGN | element_shift(fraction, 1) | (rest != 0);
+    int64_t biased = exponent - ELEMENT_QUAD_BIAS + ELEMENT_BIAS;
+    significand = element_shift(significand, 1 - biased);
+    uint64_t bits = significand >> 11;
+    uint64_t dropped = significand & 0x7FF;
+    bits += dropped > 0x400 || (dropped == 0x400 && (bits & 1) != 0);
+    if (biased > 0)
+        bits += (uint64_t)(biased - 1) << 52; /* the highest bit of the significand is the other 1 */
+    out->is_exact = dropped == 0 && biased < 0x7FF;
+    element_store(&out->re, sign | (biased < 0x7FF ? bits : ELEMENT_INFINITE));
+}
+
+/* The same for a float, or a part of a complex number, of 16, 32 or 64 bits. */
+static uint64_t element_part(const unsigned char *at, unsigned width)
+{
+    uint64_t code = element_word(at, width / 8);
+
+    if (width == 64)
+        return code;
+    return element_float(code, width == 16 ? &element_f16 : &element_f32);
+}
+
+/* ---- One lane ---- */
+
+static void element_load_integer(const unsigned char *at, unsigned bit, DLDataType dtype, dlpark__scalar *out)
+{
+    out->kind = dtype.code == kDLInt ? DLPARK__SCALAR_INT : DLPARK__SCALAR_UINT;
+    if (dtype.bits == 128) {
+        element_halves(at, out);
+        return;
+    }
+    out->low = element_bits(at, bit, dtype.bits);
+    out->high = 0;
+    if (dtype.code == kDLInt && (out->low >> (dtype.bits - 1) & 1) != 0) {
+        out->low |= dtype.bits < 64 ? UINT64_MAX << dtype.bits : 0;
+        out->high = UINT64_MAX;
+    }
+}
+
+void dlpark__element_load(const unsigned char *at, unsigned bit, DLDataType dtype, dlpark__scalar *out)
+{
+    out->is_exact = true;
+    switch (dtype.code) {
+    case kDLInt:
+    case kDLUInt:
+        element_load_integer(at, bit, dtype, out);
+        return;
+    case kDLBool:
+        out->kind = DLPARK__SCALAR_BOOL;
+        out->low = *at != 0;
+        out->high = 0;
+        return;
+    case kDLOpaqueHandle:
+        out->kind = DLPARK__SCALAR_OPAQUE;
+        out->nbytes = dtype.bits / 8u;
+        memcpy(out->raw, at, out->nbytes);
+        return;
+    case kDLComplex:
+        out->kind = DLPARK__SCALAR_COMPLEX;
+        element_store(&out->re, element_part(at, dtype.bits / 2u));
+        element_store(&out->im, element_part(at + dtype.bits / 16u, dtype.bits / 2u));
+        return;
+    case kDLFloat:
+        out->kind = DLPARK__SCALAR_FLOAT;
+        if (dtype.bits == 128) {
+            element_halves(at, out);
+            element_quad(out);
+        } else {
+            element_store(&out->re, element_part(at, dtype.bits));
+        }
+        return;
+    default:
+        out->kind = DLPARK__SCALAR_FLOAT;
+        element_store(&out->re, element_float(element_bits(at, bit, dtype.bits), &element_formats[dtype.code]));
+    }
+}
+
+dlpark__grid dlpark__element_grid(DLDataType dtype)
+{
+    unsigned width = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits;
+    const element_format *format = width == 16 ? &element_f16 : &element_f32;
+
+    if (dtype.code != kDLFloat && dtype.code != kDLComplex)
+        format = &element_formats[dtype.code];
+    else if (width == 64)
+        return (dlpark__grid){53, 1 - ELEMENT_BIAS - 52};
+    else if (width == 128)
+        return (dlpark__grid){113, 1 - ELEMENT_QUAD_BIAS - 112};
+    /* The smallest exponent is that of the subnormal numbers, where there are any. */
+    return (dlpark__grid){format->fraction_bits + 1,
+                          (format->flavour != ELEMENT_E8M0) - format->bias - format->fraction_bits};
+}

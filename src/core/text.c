@@ -1,0 +1,289 @@
+#include "text_parts.h"
+
+/* ---- The line about a view ---- */
+
+static void text_put_list(dlpark__sink *sink, int32_t count, const int64_t *values)
+{
+    dlpark__sink_put(sink, '[');
+    for (int32_t i = 0; i < count; i++) {
+        if (i > 0)
+            dlpark__sink_text(sink, ", ");
+        dlpark__sink_integer(sink, values[i]);
+    }
+    dlpark__sink_put(sink, ']');
+}
+
+/* Whether the elements lie one after the other in column-major order. There are some. */
+static bool text_is_column_major(const dlpark_view *view)
+{
+    int64_t expected = 1;
+
+    for (int32_t i = 0; i < view->ndim; i++) {
+        if (view->shape[i] != 1 && view->strides[i] != expected)
+            return false;
+        expected *= view->shape[i];
+    }
+    return true;
+}
+
+static void text_put_layout(dlpark__sink *sink, const dlpark_view *view)
+{
+    if (dlpark_view_numel(view) == 0) {
+        dlpark__sink_text(sink, " empty");
+    } else if (dlpark_view_is_compact(view)) {
+        dlpark__sink_text(sink, " c");
+    } else if (text_is_column_major(view)) {
+        dlpark__sink_text(sink, " f");
+    } else {
+        dlpark__sink_text(sink, " strides ");
+        text_put_list(sink, view->ndim, view->strides);
+    }
+}
+
+static void text_put_description(dlpark__sink *sink, const dlpark_view *view)
+{
+    dlpark__sink_text(sink, dlpark_dtype_name(view->dtype).text);
+    text_put_list(sink, view->ndim, view->shape);
+    dlpark__sink_put(sink, ' ');
+    dlpark__sink_text(sink, dlpark_device_name(view->device).text);
+    text_put_layout(sink, view);
+    if (view->byte_offset != 0) {
+        dlpark__sink_text(sink, " byte offset ");
+        dlpark__sink_integer(sink, (int64_t)view->byte_offset);
+    }
+    if (view->bit_offset != 0) {
+        dlpark__sink_text(sink, " bit offset ");
+        dlpark__sink_integer(sink, view->bit_offset);
+    }
+    if ((view->flags & DLPARK_VIEW_PADDED) != 0 && dlpark_dtype_is_packed(view->dtype))
+        dlpark__sink_text(sink, " padded");
+    if ((view->flags & DLPARK_VIEW_READ_ONLY) != 0)
+        dlpark__sink_text(sink, " read-only");
+    else if ((view->flags & DLPARK_VIEW_UNKNOWN_WRITE) != 0)
+        dlpark__sink_text(sink, " write unknown");
+}
+
+size_t dlpark_view_describe(const dlpark_view *view, char *text, size_t nbytes)
+{
+    dlpark__sink sink;
+
+    dlpark__sink_begin(&sink, text, nbytes);
+    text_put_description(&sink, view);
+    return dlpark__sink_end(&sink);
+}
+
+/* ---- The elements ---- */
+
+/* What the passes over the elements share. */
+typedef struct text_walk {
+    const dlpark_view *view;
+    int64_t edge;  /* elements shown at each end of a dimension that is longer than both; 0: all are shown */
+    int64_t limit; /* characters after which a line ends */
+    dlpark__column column;
+    dlpark__sink sink;
+} text_walk;
+
+typedef void text_action(text_walk *walk, const dlpark__scalar *lane);
+
+/* The bit of its first byte where an element begins, and that byte. `at` counts elements from element 0. */
+static const unsigned char *text_find(const dlpark_view *view, int64_t at, unsigned *bit)
+{
+    int64_t nbits = dlpark_dtype_nbits(view->dtype);
+    const unsigned char *data = view->data;
+
+    *bit = 0;
+    if ((view->flags & DLPARK_VIEW_PADDED) != 0 || !dlpark_dtype_is_packed(view->dtype))
+        return data + (nbits + 7) / 8 * at;
+    /* Eight elements are whole bytes; the bits of all of them together might leave 63 bits. */
+    int64_t rest = at & 7;
+    int64_t bits = rest * nbits + view->bit_offset;
+    *bit = (unsigned)(bits % 8);
+    return data + (at - rest) / 8 * nbits + bits / 8;
+}
+
+static void text_load_lane(const dlpark_view *view, int64_t at, uint32_t lane, dlpark__scalar *out)
+{
+    unsigned bit;
+    const unsigned char *data = text_find(view, at, &bit);
+    uint64_t bits = bit + (uint64_t)lane * view->dtype.bits;
+
+    dlpark__element_load(data + bits / 8, (unsigned)(bits % 8), view->dtype, out);
+}
+
+/* How many of a dimension are shown; the first half of them from its beginning if that is not all. */
+static int64_t text_shown(const text_walk *walk, int64_t extent)
+{
+    return walk->edge > 0 && extent > 2 * walk->edge ? 2 * walk->edge : extent;
+}
+
+/* The position of the i-th that is shown. */
+static int64_t text_position(const text_walk *walk, int64_t extent, int64_t i)
+{
+    int64_t shown = text_shown(walk, extent);
+
+    return shown < extent && i >= walk->edge ? extent - shown + i : i;
+}
+
+static void text_visit(text_walk *walk, int32_t axis, int64_t at, text_action *action)
+{
+    const dlpark_view *view = walk->view;
+    dlpark__scalar scalar;
+
+    if (axis < view->ndim) {
+        int64_t extent = view->shape[axis];
+        for (int64_t i = 0; i < text_shown(walk, extent); i++)
+            text_visit(walk, axis + 1, at + text_position(walk, extent, i) * view->strides[axis], action);
+        return;
+    }
+    for (uint32_t lane = 0; lane < view->dtype.lanes; lane++) {
+        text_load_lane(view, at, lane, &scalar);
+        action(walk, &scalar);
+    }
+}
+
+static void text_look(text_walk *walk, const dlpark__scalar *lane)
+{
+    dlpark__column_look(&walk->column, lane);
+}
+
+static void text_measure(text_walk *walk, const dlpark__scalar *lane)
+{
+    dlpark__column_measure(&walk->column, lane);
+}
+
+static void text_write_lane(text_walk *walk, const dlpark__scalar *lane)
+{
+    if (walk->view->ndim == 0)
+        dlpark__scalar_write(lane, walk->view->dtype, &walk->sink);
+    else
+        dlpark__column_write(&walk->column, lane, &walk->sink);
+}
+
+static void text_write_element(text_walk *walk, int64_t at)
+{
+    uint32_t lanes = walk->view->dtype.lanes;
+    dlpark__scalar scalar;
+
+    if (lanes > 1)
+        dlpark__sink_put(&walk->sink, '(');
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        if (lane > 0)
+            dlpark__sink_text(&walk->sink, ", ");
+        text_load_lane(walk->view, at, lane, &scalar);
+        text_write_lane(walk, &scalar);
+    }
+    if (lanes > 1)
+        dlpark__sink_put(&walk->sink, ')');
+}
+
+static int64_t text_element_width(const text_walk *walk)
+{
+    int64_t lanes = walk->view->dtype.lanes;
+
+    return lanes == 1 ? walk->column.width : lanes * (walk->column.width + 2);
+}
+
+/* The innermost dimension: as many words on a line as fit, and at least one. */
+static void text_write_row(text_walk *walk, int64_t at)
+{
+    const dlpark_view *view = walk->view;
+    int32_t axis = view->ndim - 1;
+    int64_t extent = view->shape[axis], shown = text_shown(walk, extent);
+    int64_t gap = shown < extent ? walk->edge : -1; /* the dots are a word before this one */
+    int64_t used = view->ndim, width = text_element_width(walk);
+
+    for (int64_t i = 0, word = 0; i < shown; word++) {
+        bool is_dots = word == gap;
+        int64_t length = is_dots ? 3 : width;
+        if (word > 0) {
+            dlpark__sink_spaces(&walk->sink, 1);
+            used++;
+        }
+        if (used + length > walk->limit && used > view->ndim) {
+            dlpark__sink_line(&walk->sink);
+            dlpark__sink_spaces(&walk->sink, view->ndim);
+            used = view->ndim;
+        }
+        used += length;
+        if (is_dots)
+            dlpark__sink_text(&walk->sink, "...");
+        else
+            text_write_element(walk, at + text_position(walk, extent, i++) * view->strides[axis]);
+    }
+}
+
+/* Ends the line of a row of `axis`, leaves lines empty between blocks, and indents the next row. */
+static void text_write_break(text_walk *walk, int32_t axis)
+{
+    for (int32_t i = axis + 1; i < walk->view->ndim; i++)
+        dlpark__sink_line(&walk->sink);
+    dlpark__sink_spaces(&walk->sink, axis + 1);
+}
+
+static void text_write_rows(text_walk *walk, int32_t axis, int64_t at)
+{
+    const dlpark_view *view = walk->view;
+    int64_t extent = view->shape[axis], shown = text_shown(walk, extent);
+
+    dlpark__sink_put(&walk->sink, '[');
+    if (axis == view->ndim - 1) {
+        text_write_row(walk, at);
+    } else {
+        for (int64_t i = 0; i < shown; i++) {
+            if (i > 0)
+                text_write_break(walk, axis);
+            if (shown < extent && i == walk->edge) {
+                dlpark__sink_text(&walk->sink, "...");
+                text_write_break(walk, axis);
+            }
+            text_write_rows(walk, axis + 1, at + text_position(walk, extent, i) * view->strides[axis]);
+        }
+    }
+    dlpark__sink_put(&walk->sink, ']');
+}
+
+#define TEXT_MOST_DIGITS 64 /* more than any float has after the point where there is no exponent */
+
+static int32_t text_clamp(int32_t value, int32_t lowest, int32_t highest)
+{
+    if (value < lowest)
+        return lowest;
+    return value > highest ? highest : value;
+}
+
+static void text_write_elements(text_walk *walk, const dlpark_text_options *options)
+{
+    const dlpark_view *view = walk->view;
+
+    if (view->ndim == 0) {
+        text_write_element(walk, 0);
+        return;
+    }
+    if (dlpark_view_numel(view) > options->threshold)
+        walk->edge = text_clamp(options->edgeitems, 1, INT32_MAX);
+    walk->limit = (int64_t)options->linewidth - view->ndim;
+    dlpark__column_begin(&walk->column, view->dtype, text_clamp(options->precision, 0, TEXT_MOST_DIGITS));
+    text_visit(walk, 0, 0, text_look);
+    if (dlpark__column_decide(&walk->column, view->dtype))
+        text_visit(walk, 0, 0, text_measure);
+    dlpark__column_end(&walk->column, view->dtype);
+    text_write_rows(walk, 0, 0);
+}
+
+size_t dlpark_view_text(const dlpark_view *view, const dlpark_text_options *options, char *text, size_t nbytes)
+{
+    const dlpark_text_options defaults = DLPARK_TEXT_DEFAULTS;
+    text_walk walk = {.view = view, .edge = 0};
+
+    dlpark__sink_begin(&walk.sink, text, nbytes);
+    if (!dlpark_device_is_host_accessible(view->device)) {
+        dlpark__sink_put(&walk.sink, '<');
+        text_put_description(&walk.sink, view);
+        dlpark__sink_text(&walk.sink, ": not accessible to the host>");
+    } else if (dlpark_view_numel(view) == 0) {
+        dlpark__sink_text(&walk.sink, "[]");
+    } else {
+        text_write_elements(&walk, options != NULL ? options : &defaults);
+    }
+    return dlpark__sink_end(&walk.sink);
+}

@@ -1,0 +1,355 @@
+#include "test.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "element_parts.h"
+
+#if LDBL_MANT_DIG == 113
+typedef long double quad;
+#define HAS_QUAD
+#elif defined(__SIZEOF_FLOAT128__)
+__extension__ typedef __float128 quad;
+#define HAS_QUAD
+#endif
+
+/* By address: on its way through a register of the x87 a signalling NaN becomes quiet. */
+static uint64_t bits_of(const double *value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, value, sizeof bits);
+    return bits;
+}
+
+/* The same number, sign of zero included; of a NaN the sign. */
+static void assert_double(double got, double expected)
+{
+    if (isnan(expected))
+        assert_true(isnan(got) && !signbit(got) == !signbit(expected));
+    else
+        assert_int_equal(bits_of(&got), bits_of(&expected));
+}
+
+/* A lane of `nbytes` in memory of exactly that size, so that a sanitizer sees a byte too many, and at an odd address. */
+static dlpark__scalar load(DLDataType dtype, unsigned bit, const void *bytes, size_t nbytes)
+{
+    dlpark__scalar scalar;
+    unsigned char *memory = malloc(nbytes + 1);
+
+    assert_non_null(memory);
+    memset(&scalar, 0x5A, sizeof scalar);
+    memcpy(memory + 1, bytes, nbytes);
+    dlpark__element_load(memory + 1, bit, dtype, &scalar);
+    free(memory);
+    return scalar;
+}
+
+/* A code at every bit offset where its lane can lie, among zeros and among ones. */
+static void check_code(DLDataType dtype, unsigned code, void (*check)(const dlpark__scalar *, const void *),
+                       const void *expected)
+{
+    unsigned last = dtype.bits < 8 ? 7 : 0;
+
+    for (unsigned bit = 0; bit <= last; bit += dtype.bits == 6 ? 2 : dtype.bits) {
+        unsigned mask = ((1u << dtype.bits) - 1) << bit;
+        for (unsigned around = 0; around <= 0xFFFF; around += 0xFFFF) {
+            unsigned word = (around & ~mask) | code << bit;
+            unsigned char bytes[2] = {(unsigned char)word, (unsigned char)(word >> 8)};
+            dlpark__scalar scalar = load(dtype, bit, bytes, bit + dtype.bits > 8 ? 2 : 1);
+            check(&scalar, expected);
+        }
+    }
+}
+
+static void check_float(const dlpark__scalar *scalar, const void *expected)
+{
+    assert_int_equal(scalar->kind, DLPARK__SCALAR_FLOAT);
+    assert_true(scalar->is_exact);
+    assert_double(scalar->re, strtod(expected, NULL));
+}
+
+static void check_integer(const dlpark__scalar *scalar, const void *expected)
+{
+    int64_t value = strtoll(expected, NULL, 10);
+
+    assert_true(scalar->is_exact);
+    assert_int_equal((int64_t)scalar->low, value);
+    assert_int_equal(scalar->high, value < 0 ? UINT64_MAX : 0);
+}
+
+/* ---- Tables ---- */
+
+static void test_every_code_of_the_narrow_types_agrees_with_the_golden_table(void **state)
+{
+    (void)state;
+    FILE *file = fopen(DLPARK_CASES "/golden_floats.csv", "r");
+    char line[96], name[32], value[48];
+    unsigned code, rows = 0;
+    DLDataType dtype;
+
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file)); /* the titles */
+    while (fgets(line, sizeof line, file) != NULL) {
+        assert_int_equal(sscanf(line, "%31[^,],%x,%47s", name, &code, value), 3);
+        assert_ok(dlpark_dtype_parse(name, &dtype, e));
+        check_code(dtype, code, dtype.code <= kDLUInt ? check_integer : check_float, value);
+        rows++;
+    }
+    fclose(file);
+    assert_int_equal(rows, 2236);
+}
+
+/* The definition of a binary float, by multiplication with powers of two. */
+static double slow_float(uint32_t code, int exponent_bits, int fraction_bits, int bias)
+{
+    int exponent = (int)(code >> fraction_bits) & ((1 << exponent_bits) - 1);
+    double value = code & ((1u << fraction_bits) - 1);
+    int scale = (exponent == 0 ? 1 : exponent) - bias - fraction_bits;
+    double sign = code >> (exponent_bits + fraction_bits) & 1 ? -1 : 1;
+
+    if (exponent == (1 << exponent_bits) - 1)
+        return sign * (double)INFINITY; /* for the caller to tell from NaN */
+    if (exponent != 0)
+        value += 1u << fraction_bits;
+    for (; scale > 0; scale--)
+        value *= 2;
+    for (; scale < 0; scale++)
+        value /= 2;
+    return sign * value;
+}
+
+static void check_wide(DLDataType dtype, uint32_t code, const void *bytes, int exponent_bits, int fraction_bits,
+                       int bias)
+{
+    dlpark__scalar scalar = load(dtype, 0, bytes, dtype.bits / 8u);
+    double expected = slow_float(code, exponent_bits, fraction_bits, bias);
+    uint32_t fraction = code & ((1u << fraction_bits) - 1);
+
+    assert_int_equal(scalar.kind, DLPARK__SCALAR_FLOAT);
+    if (isinf(expected) && fraction != 0) {
+        uint64_t sign = (uint64_t)(expected < 0) << 63;
+        uint64_t payload = (uint64_t)fraction << (52 - fraction_bits);
+        assert_int_equal(bits_of(&scalar.re), sign | UINT64_C(0x7FF8000000000000) | payload);
+    } else {
+        assert_int_equal(bits_of(&scalar.re), bits_of(&expected));
+    }
+}
+
+static void test_every_half_and_bfloat(void **state)
+{
+    (void)state;
+    for (uint32_t code = 0; code <= UINT16_MAX; code++) {
+        uint16_t word = (uint16_t)code;
+        check_wide(DLPARK_F16, code, &word, 5, 10, 15);
+        check_wide(DLPARK_BF16, code, &word, 8, 7, 127);
+    }
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 32;
+}
+
+static void test_singles_and_doubles(void **state)
+{
+    (void)state;
+    static const uint32_t special[] = {0,          1,          0x7FFFFF,   0x800000,  0x3F800000,
+                                       0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000};
+    uint64_t random = 1;
+
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {
+        uint32_t negative = special[i] | UINT32_C(0x80000000);
+        check_wide(DLPARK_F32, special[i], &special[i], 8, 23, 127);
+        check_wide(DLPARK_F32, negative, &negative, 8, 23, 127);
+    }
+    for (int i = 0; i < 10000; i++) {
+        uint32_t code = (uint32_t)next_random(&random);
+        uint64_t wide = next_random(&random) << 32 | code;
+        check_wide(DLPARK_F32, code, &code, 8, 23, 127);
+        dlpark__scalar scalar = load(DLPARK_F64, 0, &wide, 8);
+        assert_int_equal(bits_of(&scalar.re), wide);
+    }
+}
+
+static void test_complex_parts_are_in_order(void **state)
+{
+    (void)state;
+    const uint16_t halves[] = {0x3C00, 0xC000};
+    const float singles[] = {0.5f, -INFINITY};
+    const double doubles[] = {1e300, -0.0};
+    dlpark__scalar scalar = load(DLPARK_DTYPE(kDLComplex, 32, 1), 0, halves, sizeof halves);
+
+    assert_int_equal(scalar.kind, DLPARK__SCALAR_COMPLEX);
+    assert_double(scalar.re, 1);
+    assert_double(scalar.im, -2);
+    scalar = load(DLPARK_C64, 0, singles, sizeof singles);
+    assert_double(scalar.re, 0.5);
+    assert_double(scalar.im, -(double)INFINITY);
+    scalar = load(DLPARK_C128, 0, doubles, sizeof doubles);
+    assert_double(scalar.re, 1e300);
+    assert_double(scalar.im, -0.0);
+}
+
+/* ---- Integers, bool, opaque ---- */
+
+static void check_whole(DLDataType dtype, const void *bytes, uint64_t low, uint64_t high)
+{
+    dlpark__scalar scalar = load(dtype, 0, bytes, dtype.bits / 8u);
+
+    assert_int_equal(scalar.kind, dtype.code == kDLInt ? DLPARK__SCALAR_INT : DLPARK__SCALAR_UINT);
+    assert_int_equal(scalar.low, low);
+    assert_int_equal(scalar.high, high);
+}
+
+static void test_integers_of_whole_bytes(void **state)
+{
+    (void)state;
+    const int8_t one = -5;
+    const int16_t two = INT16_MIN, positive = 300;
+    const int32_t four = -70000;
+    const int64_t eight = INT64_MIN;
+
+    check_whole(DLPARK_I8, &one, (uint64_t)-5, UINT64_MAX);
+    check_whole(DLPARK_U8, &one, 251, 0);
+    check_whole(DLPARK_I16, &two, (uint64_t)INT16_MIN, UINT64_MAX);
+    check_whole(DLPARK_I16, &positive, 300, 0);
+    check_whole(DLPARK_U16, &two, 0x8000, 0);
+    check_whole(DLPARK_I32, &four, (uint64_t)-70000, UINT64_MAX);
+    check_whole(DLPARK_U32, &four, UINT32_C(0xFFFFFFFF) - 69999, 0);
+    check_whole(DLPARK_I64, &eight, UINT64_C(1) << 63, UINT64_MAX);
+    check_whole(DLPARK_U64, &eight, UINT64_C(1) << 63, 0);
+}
+
+#if defined(__SIZEOF_INT128__)
+static void test_integers_of_128_bits_lie_in_the_order_of_the_host(void **state)
+{
+    (void)state;
+    __extension__ const __int128 value = -((__extension__(__int128) 1 << 100) + 3);
+
+    check_whole(DLPARK_DTYPE(kDLInt, 128, 1), &value, (uint64_t)-3, ~(UINT64_C(1) << 36));
+    check_whole(DLPARK_DTYPE(kDLUInt, 128, 1), &value, (uint64_t)-3, ~(UINT64_C(1) << 36));
+}
+#endif
+
+static void test_a_bool_is_true_for_every_byte_but_zero(void **state)
+{
+    (void)state;
+    for (unsigned value = 0; value < 256; value++) {
+        unsigned char byte = (unsigned char)value;
+        dlpark__scalar scalar = load(DLPARK_BOOL, 0, &byte, 1);
+        assert_int_equal(scalar.kind, DLPARK__SCALAR_BOOL);
+        assert_int_equal(scalar.low, value != 0);
+        assert_int_equal(scalar.high, 0);
+    }
+}
+
+static void test_opaque_bytes_are_kept(void **state)
+{
+    (void)state;
+    unsigned char bytes[31];
+
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7 + 1);
+    for (unsigned nbytes = 1; nbytes <= sizeof bytes; nbytes++) {
+        dlpark__scalar scalar = load(DLPARK_DTYPE(kDLOpaqueHandle, nbytes * 8, 1), 0, bytes, nbytes);
+        assert_int_equal(scalar.kind, DLPARK__SCALAR_OPAQUE);
+        assert_int_equal(scalar.nbytes, nbytes);
+        assert_memory_equal(scalar.raw, bytes, nbytes);
+    }
+}
+
+/* ---- binary128 ---- */
+
+#if defined(HAS_QUAD)
+static void check_quad(quad value)
+{
+    dlpark__scalar scalar = load(DLPARK_DTYPE(kDLFloat, 128, 1), 0, &value, sizeof value);
+    uint64_t halves[2];
+
+    assert_int_equal(scalar.kind, DLPARK__SCALAR_FLOAT);
+    assert_double(scalar.re, (double)value);
+    assert_int_equal(scalar.is_exact, value != value || (quad)(double)value == value);
+    memcpy(halves, &value, sizeof halves);
+    assert_true((scalar.low == halves[0] && scalar.high == halves[1]) ||
+                (scalar.low == halves[1] && scalar.high == halves[0]));
+}
+
+static quad quad_of(uint64_t high, uint64_t low)
+{
+    const uint16_t probe = 1;
+    bool is_little = *(const unsigned char *)&probe == 1;
+    uint64_t halves[2] = {is_little ? low : high, is_little ? high : low};
+    quad value;
+
+    memcpy(&value, halves, sizeof value);
+    return value;
+}
+
+static quad quad_power(int exponent)
+{
+    quad value = 1;
+
+    for (; exponent > 0; exponent--)
+        value *= 2;
+    for (; exponent < 0; exponent++)
+        value /= 2;
+    return value;
+}
+
+/* The compiler's own arithmetic on binary128 is the oracle: all roundings at all exponents that a double has. */
+static void test_a_float_of_128_bits_is_the_nearest_double(void **state)
+{
+    (void)state;
+    static const int edges[] = {-16494, -16382, -1140, -1076, -1075, -1074, -1073, -1023,
+                                -1022,  -1,     0,     1,     1022,  1023,  1024,  16383};
+    uint64_t random = 2;
+
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
+        quad power = quad_power(edges[i]);
+        for (int step = 0; step < 64; step++) {
+            quad tie = (quad)(step & 7) * quad_power(-54) + (quad)(step >> 3 & 3) * quad_power(-110);
+            quad value = power * (step & 32 ? 2 - quad_power(-50) + tie : 1 + tie);
+            check_quad(value);
+            check_quad(-value);
+        }
+        for (int step = 0; step < 200; step++)
+            check_quad(power * (1 + (quad)next_random(&random) * quad_power(-32 - step % 40) +
+                                (quad)next_random(&random) * quad_power(-112 + step % 48)));
+    }
+    check_quad(0);
+    check_quad(-(quad)0);
+    check_quad((quad)INFINITY);
+    check_quad(-(quad)INFINITY);
+    check_quad((quad)NAN);
+    check_quad(quad_of(UINT64_C(0x7FFF000000000000), 1));
+    check_quad(quad_of(UINT64_C(0xFFFF000000000001), 0));
+    check_quad(quad_of(1, 0)); /* subnormal */
+    check_quad(quad_of(0, 1));
+    check_quad(-(quad)NAN);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_code_of_the_narrow_types_agrees_with_the_golden_table),
+        cmocka_unit_test(test_every_half_and_bfloat),
+        cmocka_unit_test(test_singles_and_doubles),
+        cmocka_unit_test(test_complex_parts_are_in_order),
+        cmocka_unit_test(test_integers_of_whole_bytes),
+#if defined(__SIZEOF_INT128__)
+        cmocka_unit_test(test_integers_of_128_bits_lie_in_the_order_of_the_host),
+#endif
+        cmocka_unit_test(test_a_bool_is_true_for_every_byte_but_zero),
+        cmocka_unit_test(test_opaque_bytes_are_kept),
+#if defined(HAS_QUAD)
+        cmocka_unit_test(test_a_float_of_128_bits_is_the_nearest_double),
+#endif
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
