@@ -28,6 +28,16 @@
 #define DLPARK_PRINTF(format_at, first_at)
 #endif
 
+/** On a local variable that is about to be filled: not cleared by builds with -ftrivial-auto-var-init either. */
+#if defined(__has_attribute)
+#if __has_attribute(uninitialized)
+#define DLPARK_UNINITIALIZED __attribute__((uninitialized))
+#endif
+#endif
+#if !defined(DLPARK_UNINITIALIZED)
+#define DLPARK_UNINITIALIZED
+#endif
+
 /* One source of the library redefines this, so that every inline function also exists as a symbol, for callers
  * that are not C and for debuggers. */
 #if !defined(DLPARK_INLINE)

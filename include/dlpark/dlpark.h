@@ -11,6 +11,7 @@
 #include "dtype.h"
 #include "layout.h"
 #include "spec.h"
+#include "rule.h"
 #include "status.h"
 #include "tensor.h"
 #include "tensor_desc.h"

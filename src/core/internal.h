@@ -77,9 +77,30 @@ dlpark_status dlpark__check_head(const DLTensor *tensor, dlpark_error *err);
 dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const dlpark__extent *extent,
                                   dlpark_error *err);
 
-/* dlpark_check() with the extent it found, and `write` (0 or UNKNOWN_WRITE) for the view's flags. */
+/* dlpark_check() with the extent it found, and `write` (0 or UNKNOWN_WRITE) for the view's flags. The element count is
+ * right only in whether it is 0. */
 dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, dlpark__extent *extent,
                                    dlpark_view *view, dlpark_error *err);
+
+/* ---- check_all.c ---- */
+
+/* The first broken fault of a tensor that was found wanting: its status, and its message. `lists` false: the lists are
+ * not read, and the fault is in the head. */
+DLPARK_COLD dlpark_status dlpark__check_explain(const DLTensor *tensor, uint64_t flags, bool lists, dlpark_error *err);
+
+/* ---- overlap.c ---- */
+
+/* Whether memory is shared. UNDECIDED after `steps` steps, or where numbers leave 63 bits. */
+typedef enum dlpark__overlap { DLPARK__OVERLAP_NO, DLPARK__OVERLAP_YES, DLPARK__OVERLAP_UNDECIDED } dlpark__overlap;
+
+/* Whether two elements of a layout with a known extent and at least one element are the same. */
+dlpark__overlap dlpark__overlap_layout(int32_t ndim, const int64_t *shape, const int64_t *strides, uint64_t steps);
+
+/* Whether two elements of a view are in the same place. Packed neighbours that share a byte are not. */
+dlpark__overlap dlpark__overlap_self(const dlpark_view *view, uint64_t steps);
+
+/* Whether two views share a byte. For packed types UNDECIDED as well where they share no bit, but may share a byte. */
+dlpark__overlap dlpark__overlap_two(const dlpark_view *a, const dlpark_view *b, uint64_t steps);
 
 /* ---- view.c ---- */
 

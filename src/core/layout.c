@@ -2,50 +2,37 @@
 
 #include "internal.h"
 
-static dlpark_status layout_check_rank(int32_t ndim, const int64_t *shape, dlpark_error *err)
+/* A layout as a tensor in which nothing else is wrong, for the judge of tensors. */
+static DLTensor layout_describe(int32_t ndim, const int64_t *shape, const int64_t *strides)
 {
-    if (ndim < 0 || ndim > DLPARK_MAX_NDIM)
-        return dlpark_error_set(err, DLPARK_E_RANK, "ndim is %d, expected 0 to %d", (int)ndim, DLPARK_MAX_NDIM);
-    if (ndim > 0 && shape == NULL)
-        return dlpark_error_set(err, DLPARK_E_SHAPE, "shape is NULL although ndim is %d", (int)ndim);
-    return DLPARK_OK;
+    return (DLTensor){.device = DLPARK_DEVICE_CPU,
+                      .ndim = ndim,
+                      .dtype = DLPARK_U8,
+                      .shape = dlpark__unconst(shape),
+                      .strides = dlpark__unconst(strides)};
 }
 
-/* Names the first dimension at which a pass over the dimensions went wrong. */
-static DLPARK_COLD dlpark_status layout_explain(int32_t ndim, const int64_t *shape, const int64_t *strides,
-                                                dlpark_error *err)
+static dlpark_status layout_check_rank(int32_t ndim, const int64_t *shape, dlpark_error *err)
 {
-    int64_t numel = 1, low = 0, high = 0, reach;
+    DLTensor tensor = layout_describe(ndim, shape, NULL);
 
-    for (int32_t i = 0; i < ndim; i++)
-        if (__builtin_mul_overflow(numel, shape[i], &numel))
-            return dlpark_error_set(err, DLPARK_E_OVERFLOW,
-                                    "the element count leaves 63 bits at shape[%d] = %lld of %s", (int)i,
-                                    (long long)shape[i], dlpark__layout_list(ndim, shape).text);
-    for (int32_t i = 0; i < ndim && strides != NULL; i++) {
-        if (shape[i] > 1 && (__builtin_mul_overflow(shape[i] - 1, strides[i], &reach) ||
-                             __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high) ||
-                             low == INT64_MIN || high == INT64_MAX))
-            return dlpark_error_set(err, DLPARK_E_OVERFLOW,
-                                    "the reach in elements leaves 63 bits at shape[%d] = %lld with strides[%d] = %lld",
-                                    (int)i, (long long)shape[i], (int)i, (long long)strides[i]);
-    }
-    return dlpark_error_set(err, DLPARK_E_OVERFLOW, "shape %s leaves 63 bits", dlpark__layout_list(ndim, shape).text);
+    return dlpark__check_head(&tensor, err);
 }
 
 /* Decides what an overflow or a negative extent means: nothing, when another extent is 0. */
 static DLPARK_COLD dlpark_status layout_settle(int32_t ndim, const int64_t *shape, const int64_t *strides,
                                                dlpark__extent *extent, dlpark_error *err)
 {
+    DLTensor tensor = layout_describe(ndim, shape, strides);
+    int64_t signs = 0;
     bool empty = false;
 
     for (int32_t i = 0; i < ndim; i++) {
-        if (shape[i] < 0)
-            return dlpark_error_set(err, DLPARK_E_SHAPE, "shape[%d] is %lld", (int)i, (long long)shape[i]);
+        signs |= shape[i];
         empty |= shape[i] == 0;
     }
-    if (!empty)
-        return layout_explain(ndim, shape, strides, err);
+    if (signs < 0 || !empty)
+        return dlpark__check_explain(&tensor, 0, true, err);
     *extent = (dlpark__extent){0, 0, -1};
     return DLPARK_OK;
 }

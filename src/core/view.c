@@ -147,17 +147,58 @@ static void *view_address(const dlpark_view *view)
     return view->data != NULL ? view->data : view_nothing;
 }
 
-const void *dlpark_view_cpu(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes, dlpark_error *err)
+/* One dimension of the test for compactness, from the last to the first. */
+static inline bool view_is_next(const dlpark_view *view, int32_t i, int64_t *expected)
+{
+    if (DLPARK_UNLIKELY(view->strides[i] != *expected) && view->shape[i] != 1)
+        return false;
+    *expected *= view->shape[i]; /* part of a count that is known to fit */
+    return true;
+}
+
+/* dlpark_layout_is_compact() of a view with elements; the last four dimensions need no loop. */
+static inline bool view_is_next_to_all(const dlpark_view *view)
+{
+    int64_t expected = 1;
+    int32_t i = view->ndim - 1;
+
+    for (; DLPARK_UNLIKELY(i > 3); i--)
+        if (!view_is_next(view, i, &expected))
+            return false;
+    return (i < 3 || view_is_next(view, 3, &expected)) && (i < 2 || view_is_next(view, 2, &expected)) &&
+           (i < 1 || view_is_next(view, 1, &expected)) && (i < 0 || view_is_next(view, 0, &expected));
+}
+
+/* Whether the elements are those of a usual view: on the CPU, of this dtype, aligned, and one after the other. */
+static inline bool view_is_usual(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes)
+{
+    return DLPARK_LIKELY(memcmp(&view->dtype, &dtype, sizeof dtype) == 0 && view->device.device_type == kDLCPU &&
+                         view->bit_offset == 0 && view->data != NULL &&
+                         ((uintptr_t)view->data & (alignment_bytes - 1)) == 0) &&
+           view_is_next_to_all(view);
+}
+
+static __attribute__((noinline)) void *view_cpu_unusual(const dlpark_view *view, DLDataType dtype,
+                                                        size_t alignment_bytes, dlpark_error *err)
 {
     return view_check_typed(view, dtype, alignment_bytes, err) == DLPARK_OK ? view_address(view) : NULL;
 }
 
+const void *dlpark_view_cpu(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes, dlpark_error *err)
+{
+    if (DLPARK_LIKELY(view_is_usual(view, dtype, alignment_bytes)))
+        return view->data;
+    return view_cpu_unusual(view, dtype, alignment_bytes, err);
+}
+
 void *dlpark_view_cpu_mut(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes, dlpark_error *err)
 {
-    if (view_check_typed(view, dtype, alignment_bytes, err) != DLPARK_OK ||
-        dlpark__view_check_write(view, err) != DLPARK_OK)
-        return NULL;
-    return view_address(view);
+    bool writable = (view->flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_UNKNOWN_WRITE)) == 0;
+
+    if (DLPARK_LIKELY(writable && view_is_usual(view, dtype, alignment_bytes)))
+        return view->data;
+    void *address = view_cpu_unusual(view, dtype, alignment_bytes, err);
+    return address != NULL && dlpark__view_check_write(view, err) == DLPARK_OK ? address : NULL;
 }
 
 const unsigned char *dlpark_view_bytes(const dlpark_view *view, int64_t *nbytes, dlpark_error *err)

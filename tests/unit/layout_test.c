@@ -164,6 +164,7 @@ static void rank_and_missing_shape(void **state)
     assert_fails(DLPARK_E_RANK, "ndim is -1", dlpark_layout_numel(-1, shape, out, e));
     assert_fails(DLPARK_E_RANK, "ndim is 65", dlpark_layout_compact_strides(65, shape, out, e));
     assert_fails(DLPARK_E_SHAPE, "ndim is 2", dlpark_layout_numel(2, NULL, out, e));
+    assert_fails(DLPARK_E_RANK, "ndim is 65", dlpark_layout_span(65, shape, NULL, out, out + 1, e));
     assert_ok(dlpark_layout_numel(0, NULL, out, e));
     assert_int_equal(out[0], 1);
     for (int i = 0; i < 64; i++)
@@ -188,6 +189,8 @@ static void messages_have_the_numbers(void **state)
                  dlpark_layout_span(1, (int64_t[]){2}, (int64_t[]){INT64_MIN}, &low, &high, e));
     assert_fails(DLPARK_E_OVERFLOW, "strides[0] = 9223372036854775807",
                  dlpark_layout_span(1, (int64_t[]){2}, (int64_t[]){INT64_MAX}, &low, &high, e));
+    assert_fails(DLPARK_E_OVERFLOW, "shape[1] = 4",
+                 dlpark_layout_span(2, (int64_t[]){INT64_MAX, 4}, NULL, &low, &high, e));
     assert_ok(dlpark_layout_numel(1, (int64_t[]){INT64_MAX}, out, e));
     assert_fails(DLPARK_E_OVERFLOW, "[9223372036854775807, 2]",
                  dlpark_layout_numel(2, (int64_t[]){INT64_MAX, 2}, out, e));

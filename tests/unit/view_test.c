@@ -194,6 +194,55 @@ static void long_lists_are_cut_in_messages(void **state)
     expect_null(", ...] with strides [5, 1", DLPARK_E_LAYOUT, DLPARK_CPU(uint8_t, &view, e));
 }
 
+/* Typed access asks for compactness in its own way: the answer is that of the layout, for whatever lies in which dimension. */
+static void compact_views_of_any_rank_are_given(void **state)
+{
+    (void)state;
+    for (int32_t ndim = 0; ndim <= 6; ndim++)
+        for (int code = 0; code < 1 << 2 * ndim; code++) {
+            int64_t shape[6], strides[6], stride = 1;
+            dlpark_view view;
+            for (int32_t i = ndim - 1; i >= 0; i--) {
+                shape[i] = 1 + (code >> 2 * i & 1);
+                strides[i] = stride + (code >> (2 * i + 1) & 1);
+                stride *= shape[i];
+            }
+            DLTensor tensor = {memory, {kDLCPU, 0}, ndim, DLPARK_U8, shape, strides, 0};
+            assert_int_equal(dlpark_check(&tensor, 0, &view, NULL), DLPARK_OK);
+            bool compact = dlpark_layout_is_compact(ndim, shape, strides);
+            assert_ptr_equal(DLPARK_CPU(uint8_t, &view, NULL), compact ? memory : NULL);
+            assert_ptr_equal(dlpark_view_bytes(&view, NULL, NULL), compact ? memory : NULL);
+            assert_null(DLPARK_CPU_MUT(uint8_t, &view, NULL));
+            assert_int_equal(dlpark_view_allow_write(&view, NULL), DLPARK_OK);
+            assert_ptr_equal(DLPARK_CPU_MUT(uint8_t, &view, NULL), compact ? memory : NULL);
+            assert_ptr_equal(dlpark_view_bytes_mut(&view, NULL, NULL), compact ? memory : NULL);
+        }
+}
+
+static void unusual_views_are_given_too(void **state)
+{
+    (void)state;
+    dlpark_view view;
+
+    make_view(&view, DLPARK_U8, 1, (int64_t[]){4});
+    int64_t nbytes;
+    assert_ptr_equal(dlpark_view_bytes_mut(&view, &nbytes, NULL), memory);
+    assert_int_equal(nbytes, 4);
+    assert_ptr_equal(dlpark_view_cpu(&view, DLPARK_U8, 16, NULL), memory);
+    view.data = memory + 8;
+    assert_ptr_equal(dlpark_view_cpu(&view, DLPARK_U8, 8, NULL), memory + 8);
+    expect_null("not aligned to 16 bytes", DLPARK_E_ALIGNMENT, dlpark_view_cpu(&view, DLPARK_U8, 16, e));
+    view.data = memory;
+    view.device = DLPARK_DEVICE(kDLCUDAHost, 0);
+    assert_ptr_equal(DLPARK_CPU(uint8_t, &view, NULL), memory);
+    assert_ptr_equal(DLPARK_CPU_MUT(uint8_t, &view, NULL), memory);
+    view.flags = DLPARK_VIEW_READ_ONLY;
+    expect_null("read-only", DLPARK_E_READ_ONLY, DLPARK_CPU_MUT(uint8_t, &view, e));
+    view.device = DLPARK_DEVICE_CPU;
+    view.bit_offset = 4;
+    expect_null("starting inside a byte", DLPARK_E_LAYOUT, DLPARK_CPU(uint8_t, &view, e));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +256,8 @@ int main(void)
         cmocka_unit_test(copy_takes_only_what_is_used),
         cmocka_unit_test(raw_form_points_into_the_view),
         cmocka_unit_test(long_lists_are_cut_in_messages),
+        cmocka_unit_test(compact_views_of_any_rank_are_given),
+        cmocka_unit_test(unusual_views_are_given_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
