@@ -1,5 +1,5 @@
 /*
- * What it costs to make, check, read and end a tensor, beside the floor that malloc sets, the same by hand, and the
+ * What it costs to make and to end a tensor, beside the floor that malloc sets, the same by hand, and the
  * Rust crate dlpark (peers/dlpark-rs, when it was built).
  */
 #include <dlpark/dlpark.h>
@@ -147,78 +147,6 @@ OURS(given, desc.strides = DLPARK_DIMS(input->strides))
 OURS(computed, (void)0)
 OURS(storage, desc.strides = DLPARK_DIMS(input->strides); desc.storage = storage; desc.storage_nbytes = sizeof storage)
 
-/* ---- Ours: check and read ---- */
-
-static void run_check(const void *tensor, long count)
-{
-    for (long i = 0; i < count; i++) {
-        harness_use(tensor);
-        harness_use((const void *)(uintptr_t)dlpark_check(tensor, 0, NULL, NULL));
-    }
-}
-
-static bool verify_check(const void *tensor)
-{
-    DLTensor broken = *(const DLTensor *)tensor;
-
-    broken.shape = NULL;
-    return dlpark_check(tensor, 0, NULL, NULL) == DLPARK_OK && dlpark_check(&broken, 0, NULL, NULL) == DLPARK_E_SHAPE;
-}
-
-static void run_view(const void *tensor, long count)
-{
-    dlpark_view view;
-
-    for (long i = 0; i < count; i++) {
-        harness_use(tensor);
-        harness_use((const void *)(uintptr_t)dlpark_check(tensor, 0, &view, NULL));
-        harness_use(&view);
-    }
-}
-
-static bool verify_view(const void *tensor)
-{
-    dlpark_view view;
-
-    return dlpark_check(tensor, 0, &view, NULL) == DLPARK_OK && view.ndim == ((const DLTensor *)tensor)->ndim &&
-           dlpark_view_numel(&view) > 0;
-}
-
-static const float *read_slice(const DLTensor *tensor)
-{
-    dlpark_view view;
-
-    if (dlpark_check(tensor, 0, &view, NULL))
-        return NULL;
-    return DLPARK_CPU(float, &view, NULL);
-}
-
-static void run_slice(const void *tensor, long count)
-{
-    for (long i = 0; i < count; i++) {
-        harness_use(tensor);
-        harness_use(read_slice(tensor));
-    }
-}
-
-static bool verify_slice(const void *tensor)
-{
-    return read_slice(tensor) == elements;
-}
-
-/* DLPARK_CPU alone, on a view that was checked before: what each further use of a tensor costs. */
-static void run_slice_view(const void *tensor, long count)
-{
-    dlpark_view view;
-
-    if (dlpark_check(tensor, 0, &view, NULL))
-        abort();
-    for (long i = 0; i < count; i++) {
-        harness_use(&view);
-        harness_use(DLPARK_CPU(float, &view, NULL));
-    }
-}
-
 /* ---- The Rust crate ---- */
 
 #if defined(BENCH_RUST)
@@ -235,26 +163,6 @@ static void run_slice_view(const void *tensor, long count)
 RUST(rust_fixed, PEER_RS_FIXED)
 RUST(rust_dynamic, PEER_RS_DYNAMIC)
 RUST(rust_compact, PEER_RS_COMPACT)
-
-static void run_rust_validate(const void *tensor, long count)
-{
-    peer_rs_run_validate(tensor, count);
-}
-
-static bool verify_rust_validate(const void *tensor)
-{
-    return peer_rs_validate(tensor) > 0;
-}
-
-static void run_rust_slice(const void *tensor, long count)
-{
-    peer_rs_run_slice(tensor, count);
-}
-
-static bool verify_rust_slice(const void *tensor)
-{
-    return peer_rs_slice(tensor) == elements;
-}
 #endif
 
 /* ---- The groups ---- */
@@ -303,29 +211,6 @@ static int run_making(const tensor_input *input, const harness_options *options,
     return harness_run(&group, options, missed);
 }
 
-static int run_reading(const DLTensor *tensor, const harness_options *options, int *missed)
-{
-    harness_group group = {
-        "tensor",
-        "check and read",
-        tensor->ndim,
-        0,
-        {
-            {"dlpark_check", run_check, verify_check, tensor, {{"Rust dlpark, validate", 1.0}, {NULL, 0}}},
-            {"dlpark_check to a view", run_view, verify_view, tensor, NO_TARGETS},
-            {"dlpark_check, DLPARK_CPU", run_slice, verify_slice, tensor, {{"Rust dlpark, cpu_slice", 1.0}, {NULL, 0}}},
-            {"DLPARK_CPU of a view", run_slice_view, verify_slice, tensor, NO_TARGETS},
-#if defined(BENCH_RUST)
-            {"Rust dlpark, validate", run_rust_validate, verify_rust_validate, tensor, NO_TARGETS},
-            {"Rust dlpark, cpu_slice", run_rust_slice, verify_rust_slice, tensor, NO_TARGETS},
-#endif
-        }};
-
-    while (group.cases[group.ncases].name)
-        group.ncases++;
-    return harness_run(&group, options, missed);
-}
-
 /* A compact shape of 64 elements: six extents of 2, or as many as the rank has, and 1 elsewhere. */
 static void fill_dimensions(int ndim, int64_t *shape, int64_t *strides)
 {
@@ -349,11 +234,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
         int64_t shape[DLPARK_MAX_NDIM], strides[DLPARK_MAX_NDIM];
         tensor_input input = {elements, shape, strides, (size_t)ranks[i]};
-        DLTensor tensor = {elements, {kDLCPU, 0}, ranks[i], {kDLFloat, 32, 1}, shape, strides, 0};
 
         fill_dimensions(ranks[i], shape, strides);
         wrong += run_making(&input, &options, &missed);
-        wrong += run_reading(&tensor, &options, &missed);
     }
     return harness_finish(&options, wrong, missed);
 }

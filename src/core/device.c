@@ -59,7 +59,7 @@ dlpark_name dlpark_device_name(DLDevice device)
     return out;
 }
 
-/* Reads ":id" with an id of 0 to INT32_MAX, or nothing; false when there is anything else. */
+/* Reads what follows a name, nothing or ":id" with an id of 0 to INT32_MAX; false when the id is no such number. */
 static bool device_read_id(const char *text, int32_t *out)
 {
     int64_t id = 0;
@@ -68,7 +68,7 @@ static bool device_read_id(const char *text, int32_t *out)
         *out = 0;
         return true;
     }
-    if (*text != ':' || text[1] == '\0' || (text[1] == '0' && text[2] != '\0'))
+    if (text[1] == '\0' || (text[1] == '0' && text[2] != '\0'))
         return false;
     for (text++; *text != '\0'; text++) {
         if (*text < '0' || *text > '9')
