@@ -16,6 +16,7 @@
 #include "tensor.h"
 #include "tensor_desc.h"
 #include "text.h"
+#include "transform.h"
 #include "version.h"
 #include "view.h"
 

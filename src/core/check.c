@@ -39,14 +39,16 @@ bool dlpark__check_reach(const DLTensor *tensor, uint64_t flags, const dlpark__e
 
 bool dlpark__check_address(const DLTensor *tensor, int64_t below, int64_t above)
 {
-    /* A handle is no address: there the reach must fit between byte_offset and its limits. */
+    /* A handle is no address: there the reach must fit between byte_offset and its limits. No element lies at address 0,
+     * so that data which is NULL tells a view without elements. */
     bool addressable = dlpark_device_is_addressable(tensor->device);
     uint64_t base = addressable ? (uint64_t)(uintptr_t)tensor->data : 0;
     uint64_t limit = addressable ? UINTPTR_MAX : INT64_MAX;
     uint64_t first, last;
 
     return tensor->byte_offset <= INT64_MAX && !__builtin_add_overflow(base, tensor->byte_offset, &first) &&
-           first >= (uint64_t)below && !__builtin_add_overflow(first, (uint64_t)above - 1, &last) && last <= limit;
+           first >= (uint64_t)below + addressable && !__builtin_add_overflow(first, (uint64_t)above - 1, &last) &&
+           last <= limit;
 }
 
 dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const dlpark__extent *extent,

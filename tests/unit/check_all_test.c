@@ -414,7 +414,7 @@ static dlpark_rule oracle_bytes(const DLTensor *t, uint64_t flags, wide numel, w
         return DLPARK_RULE_NBYTES;
     wide first = (wide)t->byte_offset + (handle ? 0 : (wide)(uintptr_t)t->data);
     wide end = handle ? wide_limit : (wide)UINTPTR_MAX;
-    bool out = (wide)t->byte_offset > wide_limit || first - below < 0 || first + above - 1 > end;
+    bool out = (wide)t->byte_offset > wide_limit || first - below < (handle ? 0 : 1) || first + above - 1 > end;
     return out ? DLPARK_RULE_ADDRESS : 0;
 }
 

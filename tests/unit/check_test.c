@@ -222,7 +222,9 @@ static void reach_must_fit_63_bits_and_the_address_space(void **state)
     tensor.strides = backward;
     tensor.data = (void *)(uintptr_t)16; /* 5 elements of 4 bytes lie below */
     assert_fails(DLPARK_E_OVERFLOW, "20 bytes below", dlpark_check(&tensor, 0, NULL, e));
-    tensor.data = (void *)(uintptr_t)20;
+    tensor.data = (void *)(uintptr_t)20; /* the last of them at address 0, where nothing is */
+    assert_fails(DLPARK_E_OVERFLOW, "20 bytes below", dlpark_check(&tensor, 0, NULL, e));
+    tensor.data = (void *)(uintptr_t)21;
     assert_ok(dlpark_check(&tensor, 0, NULL, e));
 }
 
@@ -290,9 +292,9 @@ static void packed_reach_is_counted_in_bits(void **state)
     tensor.dtype = DLPARK_I4;
     tensor.shape = shape;
     tensor.strides = stride;
-    tensor.data = (void *)(uintptr_t)3; /* 8 elements of 4 bits lie below: 4 bytes */
+    tensor.data = (void *)(uintptr_t)4; /* 8 elements of 4 bits lie below: 4 bytes */
     assert_fails(DLPARK_E_OVERFLOW, "4 bytes below", dlpark_check(&tensor, 0, NULL, e));
-    tensor.data = (void *)(uintptr_t)4;
+    tensor.data = (void *)(uintptr_t)5;
     assert_ok(dlpark_check(&tensor, 0, NULL, e));
     assert_fails(DLPARK_E_OVERFLOW, "8 bytes below",
                  dlpark_check(&tensor, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, NULL, e));
