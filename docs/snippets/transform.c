@@ -35,7 +35,7 @@ static dlpark_status regroup(const dlpark_view *picture, dlpark_error *err)
     dlpark_view view;
 
     dlpark_view_copy(&view, picture);
-    DLPARK_TRY(dlpark_view_expand(&view, 0, err));
+    DLPARK_TRY(dlpark_view_expand_dims(&view, 0, err));
     DLPARK_TRY(dlpark_view_reshape(&view, 3, (int64_t[]){1, -1, 3}, err));
     show("reshaped", &view);
     DLPARK_TRY(dlpark_view_reinterpret(&view, DLPARK_DTYPE(kDLUInt, 8, 3), err));

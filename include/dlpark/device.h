@@ -27,7 +27,7 @@ DLPARK_BEGIN_C
 DLPARK_INLINE bool dlpark_device_equal(DLDevice a, DLDevice b);
 
 /** Whether it is the plain CPU, or {0, 0}, which a description takes for it. */
-DLPARK_INLINE bool dlpark_device_is_usual(DLDevice device);
+DLPARK_INLINE bool dlpark__device_is_usual(DLDevice device);
 
 /**
  * Whether the host may read the memory through its pointer: CPU, page-locked CUDA and ROCm memory, CUDA managed memory.
@@ -72,7 +72,7 @@ DLPARK_INLINE bool dlpark_device_equal(DLDevice a, DLDevice b)
     return a.device_type == b.device_type && a.device_id == b.device_id;
 }
 
-DLPARK_INLINE bool dlpark_device_is_usual(DLDevice device)
+DLPARK_INLINE bool dlpark__device_is_usual(DLDevice device)
 {
     return DLPARK_CAST(uint32_t, device.device_type) <= 1 && device.device_id == 0;
 }

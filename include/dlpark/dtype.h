@@ -17,7 +17,7 @@
 #include "dlpack.h"
 #include "status.h"
 
-/** A dtype constant from its three parts. */
+/** A dtype from its three parts. A value: strict C11 has no constants of a struct type for static initialisers. */
 #define DLPARK_DTYPE(code, bits, lanes)                                                                                \
     (DLPARK_LITERAL(DLDataType){DLPARK_CAST(uint8_t, (code)), DLPARK_CAST(uint8_t, (bits)),                            \
                                 DLPARK_CAST(uint16_t, (lanes))})
@@ -68,7 +68,7 @@ DLPARK_INLINE uint32_t dlpark_dtype_nbits(DLDataType dtype);
 DLPARK_INLINE bool dlpark_dtype_is_packed(DLDataType dtype);
 
 /** Whether it is one of the everyday dtypes: one lane of bool, i8 to i64, u8 to u64, f16, f32, f64, bf16, c64 or c128. */
-DLPARK_INLINE bool dlpark_dtype_is_usual(DLDataType dtype);
+DLPARK_INLINE bool dlpark__dtype_is_usual(DLDataType dtype);
 
 /**
  * The short name: "f32", "u8", "bf16", "c64", "bool", "f8_e4m3fn", "opaque64", with lanes "f32x4".
@@ -114,7 +114,7 @@ DLPARK_INLINE uint32_t dlpark_dtype_nbits(DLDataType dtype)
     return DLPARK_CAST(uint32_t, dtype.bits) * dtype.lanes;
 }
 
-DLPARK_INLINE bool dlpark_dtype_is_usual(DLDataType dtype)
+DLPARK_INLINE bool dlpark__dtype_is_usual(DLDataType dtype)
 {
     /* A byte for each code, from kDLInt to kDLBool: the widths it has, each a power of two and so a bit of its own. */
     return dtype.lanes == 1 && dtype.code <= kDLBool && (dtype.bits & (dtype.bits - 1)) == 0 &&

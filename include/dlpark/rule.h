@@ -85,7 +85,7 @@ DLPARK_BEGIN_C
     X(DEVICE_VERSION, 114, HAZARD, OK, "device.device_type", "a type that the struct's own version defines",           \
       "MAIA came with 1.0 and Trainium with 1.2; pyo3-dlpack, of 1.0, does not know Trainium.")                        \
     X(HOST_DEVICE_ID, 115, HAZARD, OK, "device.device_id", "0 for memory of the host",                                 \
-      "DLPack fixes 0; who compares with {kDLCPU, 0}, as dlpark_device_is_usual() does, finds another device.")        \
+      "DLPack fixes 0; who compares with {kDLCPU, 0} finds another device.")                                           \
     X(SCALABLE_LANES, 116, HAZARD, OK, "dtype.lanes", "at most 32767",                                                 \
       "TVM takes such a number for a negative one, by which it means a vector of scalable length.")                    \
     X(PACKED_LANES, 117, HAZARD, OK, "dtype.lanes", "lanes that fill whole bytes together",                            \

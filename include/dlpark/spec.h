@@ -33,7 +33,7 @@
 
 /** The limits. More is an error of dlpark_spec_init(). */
 #define DLPARK_SPEC_MAX_NAMES   32 /**< dimension names of one call; also its arguments with a name */
-#define DLPARK_SPEC_MAX_DTYPES  8  /**< different dtypes of one spec */
+#define DLPARK_SPEC_MAX_DTYPES  16 /**< different dtypes of one spec */
 #define DLPARK_SPEC_MAX_DIMS    16 /**< dimensions of one spec, `...` not counted */
 #define DLPARK_SPEC_MAX_DEVICES 8  /**< different devices with an id of one spec */
 #define DLPARK_SPEC_NAME_NBYTES 32 /**< of a name, the final zero included */

@@ -22,6 +22,7 @@ DLPARK_BEGIN_C
     X(OK, 0, None, "no error")                                                                                         \
     X(E_ARGUMENT, 10, ValueError, "an argument is out of range or contradicts another")                                \
     X(E_NOT_EMPTY, 11, ValueError, "the output already holds something")                                               \
+    X(E_INDEX, 12, IndexError, "an index is out of range")                                                             \
     X(E_RANK, 20, BufferError, "the rank is negative or too large")                                                    \
     X(E_SHAPE, 21, BufferError, "the shape is missing, negative or not the expected one")                              \
     X(E_STRIDES, 22, BufferError, "the strides are not usable")                                                        \

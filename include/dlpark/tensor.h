@@ -131,7 +131,7 @@ DLPARK_API void *dlpark_tensor_extra(const dlpark_tensor *tensor);
  *
  * @return what the receiver ends by its `deleter`, once, on any thread; never without a deleter. NULL if empty.
  */
-DLPARK_INLINE DLManagedTensorVersioned *dlpark_tensor_export(dlpark_tensor *tensor);
+DLPARK_INLINE DLPARK_NODISCARD DLManagedTensorVersioned *dlpark_tensor_export(dlpark_tensor *tensor);
 
 /**
  * Gives the tensor out under the legacy ABI, with one allocation.
@@ -176,45 +176,45 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_alloc_sized(dlpark_tenso
 /* The usual case of new, in registers: data on the CPU, lists of int64_t, a dtype of whole bytes; `kind` is the rank, and
  * from bit 32 on the dtype as code | bits << 8 | lanes << 16. The header on the heap, or in storage that suffices. The
  * result lacks its manager_ctx. NULL, with nothing changed but the storage, when the general way has to look. */
-DLPARK_API DLManagedTensorVersioned *dlpark_tensor_new_heap(void *data, uint64_t kind, const int64_t *shape,
-                                                            const int64_t *strides, void (*release)(void *owner));
-DLPARK_API DLManagedTensorVersioned *dlpark_tensor_new_storage(void *data, uint64_t kind, const int64_t *shape,
-                                                               const int64_t *strides, void (*release)(void *owner),
-                                                               void *storage);
+DLPARK_API DLManagedTensorVersioned *dlpark__tensor_new_heap(void *data, uint64_t kind, const int64_t *shape,
+                                                             const int64_t *strides, void (*release)(void *owner));
+DLPARK_API DLManagedTensorVersioned *dlpark__tensor_new_storage(void *data, uint64_t kind, const int64_t *shape,
+                                                                const int64_t *strides, void (*release)(void *owner),
+                                                                void *storage);
 
 /* What the general way answers, in registers too. */
-typedef struct dlpark_tensor_made {
+typedef struct dlpark__tensor_made {
     DLManagedTensorVersioned *managed;
     dlpark_status status;
-} dlpark_tensor_made;
+} dlpark__tensor_made;
 
 /* The general way from there, so that the usual case need not build the description. */
-DLPARK_API DLPARK_COLD dlpark_tensor_made dlpark_tensor_new_unusual(void *data, uint64_t kind, const int64_t *shape,
-                                                                    const int64_t *strides, void *owner,
-                                                                    void (*release)(void *owner), void *storage,
-                                                                    size_t storage_nbytes, dlpark_view *view,
-                                                                    dlpark_error *err);
+DLPARK_API DLPARK_COLD dlpark__tensor_made dlpark__tensor_new_unusual(void *data, uint64_t kind, const int64_t *shape,
+                                                                      const int64_t *strides, void *owner,
+                                                                      void (*release)(void *owner), void *storage,
+                                                                      size_t storage_nbytes, dlpark_view *view,
+                                                                      dlpark_error *err);
 
 /* A usual description that is written in place never takes shape in memory: zeroing it would cost as much as the rest. */
 DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
                                               dlpark_error *err)
 {
-    if (!tensor || tensor->managed || !desc || !dlpark_tensor_desc_is_usual(desc))
+    if (!tensor || tensor->managed || !desc || !dlpark__tensor_desc_is_usual(desc))
         return dlpark_tensor_new_sized(tensor, desc, sizeof *desc, view, err);
 
-    dlpark_tensor_made made = {DLPARK_NULL, DLPARK_OK};
+    dlpark__tensor_made made = {DLPARK_NULL, DLPARK_OK};
     uint32_t dtype = DLPARK_CAST(uint32_t, desc->dtype.code) | DLPARK_CAST(uint32_t, desc->dtype.bits) << 8 |
                      DLPARK_CAST(uint32_t, desc->dtype.lanes) << 16;
     uint64_t kind = DLPARK_CAST(uint64_t, dtype) << 32 | DLPARK_CAST(uint32_t, desc->ndim);
     const int64_t *shape = DLPARK_CAST(const int64_t *, desc->shape.values);
     const int64_t *strides = DLPARK_CAST(const int64_t *, desc->strides.values);
     if (!desc->storage)
-        made.managed = dlpark_tensor_new_heap(desc->data, kind, shape, strides, desc->release);
-    else if (dlpark_tensor_storage_suffices(desc))
-        made.managed = dlpark_tensor_new_storage(desc->data, kind, shape, strides, desc->release, desc->storage);
+        made.managed = dlpark__tensor_new_heap(desc->data, kind, shape, strides, desc->release);
+    else if (dlpark__tensor_storage_suffices(desc))
+        made.managed = dlpark__tensor_new_storage(desc->data, kind, shape, strides, desc->release, desc->storage);
     if (!made.managed) {
-        made = dlpark_tensor_new_unusual(desc->data, kind, shape, strides, desc->owner, desc->release, desc->storage,
-                                         desc->storage_nbytes, view, err);
+        made = dlpark__tensor_new_unusual(desc->data, kind, shape, strides, desc->owner, desc->release, desc->storage,
+                                          desc->storage_nbytes, view, err);
         tensor->managed = made.managed;
         return made.status;
     }

@@ -24,8 +24,8 @@ DLPARK_BEGIN_C
 /** A list of extents or strides in any integer type, made by DLPARK_DIMS. Borrowed until the call returns. */
 typedef struct dlpark_dims {
     const void *values;
-    int32_t width; /**< bytes of one value; negative when it is signed */
-    int32_t reserved;
+    int32_t width;    /**< bytes of one value; negative when it is signed */
+    int32_t reserved; /**< 0 */
 } dlpark_dims;
 
 /**
@@ -76,20 +76,20 @@ typedef struct dlpark_tensor_desc {
     (sizeof(DLManagedTensorVersioned) + 48 + 2 * sizeof(int64_t) * DLPARK_CAST(size_t, (ndim)))
 
 /* Whether a description has none of the rare fields. The compiler knows where the description is written in place. */
-DLPARK_INLINE bool dlpark_tensor_desc_is_usual(const dlpark_tensor_desc *desc);
+DLPARK_INLINE bool dlpark__tensor_desc_is_usual(const dlpark_tensor_desc *desc);
 
-DLPARK_INLINE bool dlpark_tensor_desc_is_usual(const dlpark_tensor_desc *desc)
+DLPARK_INLINE bool dlpark__tensor_desc_is_usual(const dlpark_tensor_desc *desc)
 {
     return !desc->data_const && desc->byte_offset == 0 && desc->flags == 0 && desc->extra_nbytes == 0 &&
            !desc->allocator && desc->alignment_bytes == 0 && !desc->shape_borrowed && !desc->strides_borrowed &&
-           dlpark_device_is_usual(desc->device) && desc->shape.width == -8 &&
-           (!desc->strides.values || desc->strides.width == -8) && dlpark_dtype_is_usual(desc->dtype);
+           dlpark__device_is_usual(desc->device) && desc->shape.width == -8 &&
+           (!desc->strides.values || desc->strides.width == -8) && dlpark__dtype_is_usual(desc->dtype);
 }
 
 /* Whether the storage of a description is aligned, and holds a header of its rank. */
-DLPARK_INLINE bool dlpark_tensor_storage_suffices(const dlpark_tensor_desc *desc);
+DLPARK_INLINE bool dlpark__tensor_storage_suffices(const dlpark_tensor_desc *desc);
 
-DLPARK_INLINE bool dlpark_tensor_storage_suffices(const dlpark_tensor_desc *desc)
+DLPARK_INLINE bool dlpark__tensor_storage_suffices(const dlpark_tensor_desc *desc)
 {
     return DLPARK_ADDRESS(desc->storage) % 16 == 0 &&
            (desc->storage_nbytes >= DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM) ||

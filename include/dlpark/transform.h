@@ -36,7 +36,7 @@ DLPARK_BEGIN_C
  * @param dim    in. -ndim to ndim - 1.
  * @param index  in. From the end when negative.
  * @param err    out, optional. Names the index and the extent.
- * @return DLPARK_OK; DLPARK_E_ARGUMENT (`dim` or `index` out of range).
+ * @return DLPARK_OK; DLPARK_E_ARGUMENT (`dim` out of range); DLPARK_E_INDEX (`index` out of range).
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_view_index(dlpark_view *view, int dim, int64_t index,
                                                             dlpark_error *err);
@@ -122,7 +122,7 @@ DLPARK_API void dlpark_view_squeeze_all(dlpark_view *view);
  * @param err   out, optional.
  * @return DLPARK_OK; DLPARK_E_ARGUMENT (out of range); DLPARK_E_RANK (the rank is DLPARK_MAX_NDIM already).
  */
-DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_view_expand(dlpark_view *view, int dim, dlpark_error *err);
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_view_expand_dims(dlpark_view *view, int dim, dlpark_error *err);
 
 /**
  * Repeats dimensions of extent 1 and adds dimensions in front, as numpy.broadcast_to: what is repeated has a stride of
@@ -167,9 +167,10 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_view_reshape(dlpark_view *view,
  * @param dtype  in. Any that DLPack defines.
  * @param err    out, optional. Names the dimension with both types.
  * @return DLPARK_OK; DLPARK_E_DTYPE (unknown);
- *         for another width also DLPARK_E_RANK (rank 0: dlpark_view_expand() gives it a dimension);
+ *         for another width also DLPARK_E_RANK (rank 0: dlpark_view_expand_dims() gives it a dimension);
  *         DLPARK_E_SHAPE (the last dimension is not a whole number of new elements);
- *         DLPARK_E_STRIDES (the last dimension is not contiguous, or a stride is not a whole number of new elements);
+ *         DLPARK_E_LAYOUT (the last dimension is not contiguous); DLPARK_E_STRIDES (a stride is no whole number of new
+ *         elements);
  *         DLPARK_E_LAYOUT (whole bytes wanted, and element 0 lies inside a byte);
  *         DLPARK_E_OVERFLOW (the count or the reach in new elements leaves 63 bits).
  */

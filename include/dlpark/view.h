@@ -56,11 +56,14 @@ DLPARK_API void dlpark_view_copy(dlpark_view *to, const dlpark_view *from);
 /**
  * The view as a raw DLTensor, for functions of other libraries that borrow one.
  *
- * @return a tensor whose shape and strides point into `view`; valid as long as `view` stays where it is.
- * A DLTensor cannot say READ_ONLY or PADDED: hand on `view->flags` as well. A view with a bit offset has no such form;
- * its data comes as NULL.
+ * @param view  in, borrowed.
+ * @param out   out. Its shape and strides point into `view`: valid as long as that stays where it is. Not written on
+ *              failure. A DLTensor cannot say READ_ONLY or PADDED: hand on `view->flags` as well.
+ * @param err   out, optional.
+ * @return DLPARK_OK; DLPARK_E_LAYOUT (the view begins inside a byte, which DLPack cannot express).
  */
-DLPARK_API DLTensor dlpark_view_borrow_dltensor(dlpark_view *view);
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_view_borrow_dltensor(dlpark_view *view, DLTensor *out,
+                                                                      dlpark_error *err);
 
 /**
  * Lets a view of legacy or raw origin be written, by name: the caller knows that the memory may be.

@@ -15,7 +15,7 @@ _Static_assert(DLPARK__FLAGS_KNOWN == 7, "known flags are compared as one number
 static bool check_head_is_right(const DLTensor *tensor)
 {
     return tensor->ndim >= 0 && tensor->ndim <= DLPARK_MAX_NDIM && (tensor->ndim == 0 || tensor->shape != NULL) &&
-           (dlpark_dtype_is_usual(tensor->dtype) || dlpark_dtype_check(tensor->dtype, NULL) == DLPARK_OK) &&
+           (dlpark__dtype_is_usual(tensor->dtype) || dlpark_dtype_check(tensor->dtype, NULL) == DLPARK_OK) &&
            dlpark_device_check(tensor->device, NULL) == DLPARK_OK;
 }
 

@@ -10,6 +10,10 @@
 
 #include <dlpark/dlpark.h>
 
+#if !defined(__GNUC__)
+#error "the core is written for gcc and clang: checked arithmetic, atomics and attributes are theirs"
+#endif
+
 #define DLPARK_LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define DLPARK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
@@ -107,6 +111,9 @@ dlpark__overlap dlpark__overlap_two(const dlpark_view *a, const dlpark_view *b, 
 /* Describes a tensor that is known to be right. `strides` NULL: the view's own have been filled in already. */
 void dlpark__view_fill(dlpark_view *view, const DLTensor *tensor, uint32_t flags, int64_t numel);
 
+/* Why a view has no form as a DLTensor, or DLPARK_OK. */
+dlpark_status dlpark__view_check_byte(const dlpark_view *view, dlpark_error *err);
+
 /* Why a view may not be read or written by the host, or DLPARK_OK. */
 dlpark_status dlpark__view_check_host(const dlpark_view *view, dlpark_error *err);
 dlpark_status dlpark__view_check_write(const dlpark_view *view, dlpark_error *err);
@@ -198,8 +205,10 @@ typedef struct dlpark__hook {
     void (*release)(void *owner);
 } dlpark__hook;
 
-/* A hook with `nbytes` behind it; `alignment_bytes` holds for the hook itself. NULL when there is no memory. */
-dlpark__hook *dlpark__hook_new(const dlpark_allocator *allocator, size_t nbytes, size_t alignment_bytes);
+/* A hook with `nbytes` behind it; `alignment_bytes` holds for the hook itself. Nothing is kept of an allocator that does
+ * not align. */
+dlpark_status dlpark__hook_new(const dlpark_allocator *allocator, size_t nbytes, size_t alignment_bytes,
+                               dlpark__hook **out, dlpark_error *err);
 
 /* Calls the caller's release, then gives the memory back. */
 void dlpark__hook_end(void *hook);

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#if defined(__SSE2__)
+#if defined(__SSE2__) && defined(__x86_64__)
 
 #include <immintrin.h>
 

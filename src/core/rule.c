@@ -23,8 +23,8 @@ static const rule_row rule_rows[] = {
 
 static const rule_row *rule_find(dlpark_rule rule)
 {
-    static const rule_row unknown = {
-        DLPARK_RULE_PIN_32, DLPARK_SEVERITY_BROKEN, DLPARK_STATUS_PIN_32, "UNKNOWN", "", "", "unknown rule"};
+    static const rule_row unknown = {DLPARK_RULE_PIN_32, DLPARK_SEVERITY_BROKEN, DLPARK_E_ARGUMENT, "UNKNOWN", "", "",
+                                     "unknown rule"};
 
     for (size_t i = 0; i < sizeof rule_rows / sizeof rule_rows[0]; i++)
         if (rule_rows[i].rule == rule)

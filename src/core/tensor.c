@@ -104,11 +104,6 @@ dlpark__block *dlpark__block_new(int32_t ndim, void *owner, void (*release)(void
 
 /* ---- new ---- */
 
-static dlpark_status tensor_refuse_memory(size_t nbytes, dlpark_error *err)
-{
-    return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a tensor header of %zu bytes", nbytes);
-}
-
 static dlpark_status tensor_check_storage(const dlpark_tensor_desc *desc, size_t nbytes, dlpark_error *err)
 {
     if (DLPARK_UNLIKELY(desc->storage_nbytes < nbytes))
@@ -131,12 +126,14 @@ static dlpark_status tensor_get_block(const dlpark_tensor_desc *desc, size_t nby
         return DLPARK_OK;
     }
     if (desc->allocator != NULL) {
-        *hook = dlpark__hook_new(desc->allocator, nbytes, TENSOR_ALIGNMENT);
-        *out = *hook != NULL ? (dlpark__block *)(*hook + 1) : NULL;
-    } else {
-        *out = dlpark__memory_get(nbytes);
+        DLPARK_TRY(dlpark__hook_new(desc->allocator, nbytes, TENSOR_ALIGNMENT, hook, err));
+        *out = (dlpark__block *)(*hook + 1);
+        return DLPARK_OK;
     }
-    return DLPARK_LIKELY(*out != NULL) ? DLPARK_OK : tensor_refuse_memory(nbytes, err);
+    *out = dlpark__memory_get(nbytes);
+    if (DLPARK_UNLIKELY(*out == NULL))
+        return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a tensor header of %zu bytes", nbytes);
+    return DLPARK_OK;
 }
 
 /* Where element 0 lies, of a handle by its offset; 0 without elements. */

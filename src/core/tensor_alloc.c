@@ -23,7 +23,7 @@ static dlpark_status alloc_check(const dlpark_tensor_desc *desc, dlpark_error *e
                                 "flags is 0x%llx, and alloc takes PADDED only: what it makes is writable, and says "
                                 "IS_COPIED by itself",
                                 (unsigned long long)desc->flags);
-    if (!dlpark_device_is_usual(desc->device))
+    if (!dlpark__device_is_usual(desc->device))
         return dlpark_error_set(err, DLPARK_E_DEVICE, "alloc makes host memory, not %s",
                                 dlpark_device_name(desc->device).text);
     return DLPARK_OK;
@@ -54,8 +54,30 @@ typedef struct alloc_piece {
     size_t header_nbytes; /* up to the data */
 } alloc_piece;
 
-/* Nothing of it is written but the hook, where there is one. */
-static bool alloc_get_piece(const dlpark_tensor_desc *desc, uint64_t nbytes, alloc_piece *piece)
+/* What the heap gives, or a caller's allocator; `nbytes` and what stands before them. */
+static dlpark_status alloc_get_memory(const dlpark_allocator *allocator, size_t nbytes, size_t alignment,
+                                      alloc_piece *piece, dlpark_error *err)
+{
+    dlpark__hook *hook;
+
+    if (allocator != NULL) {
+        DLPARK_TRY(dlpark__hook_new(allocator, nbytes - sizeof *hook, alignment, &hook, err));
+        piece->owner = hook;
+        piece->release = dlpark__hook_end;
+        piece->header = (unsigned char *)(hook + 1);
+        return DLPARK_OK;
+    }
+    piece->owner = dlpark__memory_get_large(nbytes, alignment);
+    piece->release = free;
+    piece->header = piece->owner;
+    if (piece->owner == NULL)
+        return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a tensor of %zu bytes, its header included",
+                                nbytes);
+    return DLPARK_OK;
+}
+
+static dlpark_status alloc_get_piece(const dlpark_tensor_desc *desc, uint64_t nbytes, alloc_piece *piece,
+                                     dlpark_error *err)
 {
     size_t alignment = desc->alignment_bytes > ALLOC_ALIGNMENT ? desc->alignment_bytes : ALLOC_ALIGNMENT;
     size_t hook_nbytes = desc->allocator != NULL ? sizeof(dlpark__hook) : 0;
@@ -65,19 +87,10 @@ static bool alloc_get_piece(const dlpark_tensor_desc *desc, uint64_t nbytes, all
 
     before = (before + (alignment - 1)) & ~((uint64_t)alignment - 1);
     if (__builtin_add_overflow(before, nbytes, &total)) /* GCOVR_EXCL_BR_LINE: only where a size_t has 32 bits */
-        return false;
+        return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a tensor of %llu bytes",
+                                (unsigned long long)nbytes);
     piece->header_nbytes = (size_t)before - hook_nbytes;
-    if (desc->allocator != NULL) {
-        piece->owner = dlpark__hook_new(desc->allocator, total - hook_nbytes, alignment);
-        piece->release = dlpark__hook_end;
-    } else {
-        piece->owner = dlpark__memory_get_large(total, alignment);
-        piece->release = free;
-    }
-    if (piece->owner == NULL)
-        return false;
-    piece->header = (unsigned char *)piece->owner + hook_nbytes;
-    return true;
+    return alloc_get_memory(desc->allocator, total, alignment, piece, err);
 }
 
 static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
@@ -89,8 +102,7 @@ static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_des
     DLPARK_TRY(dlpark__desc_check(tensor, desc, err));
     DLPARK_TRY(alloc_check(desc, err));
     DLPARK_TRY(alloc_nbytes(desc, &nbytes, err));
-    if (!alloc_get_piece(desc, (uint64_t)nbytes, &piece))
-        return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a tensor of %lld bytes", (long long)nbytes);
+    DLPARK_TRY(alloc_get_piece(desc, (uint64_t)nbytes, &piece, err));
 
     dlpark_tensor_desc made = *desc;
     made.data = piece.header + piece.header_nbytes;
@@ -101,7 +113,7 @@ static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_des
     made.owner = piece.owner;
     made.release = piece.release;
     dlpark_status status = dlpark_tensor_new_sized(tensor, &made, sizeof made, view, err);
-    if (status != DLPARK_OK) /* GCOVR_EXCL_BR_LINE: all that new could refuse has been checked above */
+    if (status != DLPARK_OK) /* GCOVR_EXCL_BR_LINE: all that new could refuse has been checked by now */
         piece.release(piece.owner);
     return status;
 }

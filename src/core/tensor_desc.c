@@ -9,7 +9,7 @@ _Static_assert(DLPARK_TENSOR_READ_ONLY == DLPACK_FLAG_BITMASK_READ_ONLY, "tensor
 _Static_assert(DLPARK_TENSOR_PADDED == DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, "tensor flags are DLPack's bits");
 
 _Static_assert(sizeof(void *) != 8 || sizeof(dlpark_tensor_desc) == 152,
-               "a field that was appended is looked at in dlpark_tensor_desc_is_usual() as well");
+               "a field that was appended is looked at in dlpark__tensor_desc_is_usual() as well");
 
 #define DESC_FLAGS_KNOWN (DLPARK_TENSOR_READ_ONLY | DLPARK_TENSOR_PADDED | DLPARK_TENSOR_CLAIM_COPIED)
 
@@ -43,6 +43,9 @@ static dlpark_status desc_refuse_value(const char *field, int32_t i, unsigned lo
 dlpark_status dlpark__desc_read_dims(const dlpark_dims *dims, int32_t ndim, int64_t *out, const char *field,
                                      dlpark_error *err)
 {
+    if (DLPARK_UNLIKELY(dims->reserved != 0))
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s.reserved is %d, expected 0: use DLPARK_DIMS", field,
+                                (int)dims->reserved);
     switch (dims->width) {
     case -1:
         DESC_WIDEN(int8_t);
@@ -74,10 +77,10 @@ dlpark_status dlpark__desc_read_dims(const dlpark_dims *dims, int32_t ndim, int6
 static DLPARK_COLD dlpark_status desc_refuse_flags(uint64_t flags, dlpark_error *err)
 {
     if (flags & DLPACK_FLAG_BITMASK_IS_COPIED)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+        return dlpark_error_set(err, DLPARK_E_FLAGS,
                                 "IS_COPIED is claimed by name: DLPARK_TENSOR_CLAIM_COPIED, not flags 0x%llx",
                                 (unsigned long long)flags);
-    return dlpark_error_set(err, DLPARK_E_ARGUMENT, "flags 0x%llx has unknown bits", (unsigned long long)flags);
+    return dlpark_error_set(err, DLPARK_E_FLAGS, "flags 0x%llx has unknown bits", (unsigned long long)flags);
 }
 
 static DLPARK_COLD dlpark_status desc_check_allocation(const dlpark_tensor_desc *desc, dlpark_error *err)
@@ -123,7 +126,7 @@ dlpark_status dlpark__desc_read_head(const dlpark_tensor_desc *desc, DLTensor *o
     const void *shape = desc->shape_borrowed != NULL ? (const void *)desc->shape_borrowed : desc->shape.values;
 
     out->data = dlpark__unconst(data);
-    out->device = dlpark_device_is_usual(desc->device) ? DLPARK_DEVICE_CPU : desc->device;
+    out->device = dlpark__device_is_usual(desc->device) ? DLPARK_DEVICE_CPU : desc->device;
     out->ndim = desc->ndim;
     out->dtype = desc->dtype;
     out->shape = dlpark__unconst(shape);

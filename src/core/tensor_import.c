@@ -147,6 +147,9 @@ dlpark_status dlpark_tensor_export_legacy(dlpark_tensor *tensor, uint64_t droppe
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, out == NULL ? "out is NULL" : "the tensor is empty");
     if (*out != NULL)
         return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "*out is not NULL");
+    if ((dropped & ~(DLPARK_TENSOR_READ_ONLY | DLPARK_TENSOR_PADDED)) != 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "dropped is 0x%llx, expected READ_ONLY, PADDED or both",
+                                (unsigned long long)dropped);
 
     uint64_t lost = import_view_flags(tensor->managed) & ~dropped;
     if (lost & DLPACK_FLAG_BITMASK_READ_ONLY)

@@ -29,10 +29,10 @@ static bool share_find_bytes(const dlpark_view *view, uint64_t *first, uint64_t 
     return true;
 }
 
-/* Two addressable devices may see one memory at one address; a handle means nothing but on its own device. */
+/* Whether both are on one device, and where that gives out handles, of one handle. */
 static bool share_is_same_memory(const dlpark_view *whole, const dlpark_view *part)
 {
-    return whole->device.device_type == part->device.device_type && whole->device.device_id == part->device.device_id &&
+    return dlpark_device_equal(whole->device, part->device) &&
            (dlpark_device_is_addressable(whole->device) || whole->data == part->data);
 }
 
@@ -40,12 +40,13 @@ static dlpark_status share_check_part(const dlpark_view *whole, const dlpark_vie
 {
     uint64_t part_first, part_past, first = 0, past = 0;
 
-    if (part->bit_offset != 0)
-        return dlpark_error_set(err, DLPARK_E_LAYOUT,
-                                "the view begins at bit %u of its byte, which DLPack cannot express",
-                                (unsigned)part->bit_offset);
-    if (!share_find_bytes(part, &part_first, &part_past))
-        return DLPARK_OK;
+    DLPARK_TRY(dlpark__view_check_byte(part, err));
+    if (!share_find_bytes(part, &part_first, &part_past)) {
+        if (dlpark_device_equal(whole->device, part->device))
+            return DLPARK_OK;
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the view is on %s, and the tensor on %s",
+                                dlpark_device_name(part->device).text, dlpark_device_name(whole->device).text);
+    }
     if (share_is_same_memory(whole, part) && share_find_bytes(whole, &first, &past) && first <= part_first &&
         part_past <= past)
         return DLPARK_OK;

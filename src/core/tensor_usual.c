@@ -243,8 +243,8 @@ static __attribute__((noinline)) DLManagedTensorVersioned *usual_init_long(void 
     return usual_init(storage, false, false, data, kind, shape, strides, release);
 }
 
-DLManagedTensorVersioned *dlpark_tensor_new_heap(void *data, uint64_t kind, const int64_t *shape,
-                                                 const int64_t *strides, void (*release)(void *owner))
+DLManagedTensorVersioned *dlpark__tensor_new_heap(void *data, uint64_t kind, const int64_t *shape,
+                                                  const int64_t *strides, void (*release)(void *owner))
 {
     uint64_t before = (uint32_t)kind - UINT64_C(1); /* wraps at rank 0 */
 
@@ -255,8 +255,9 @@ DLManagedTensorVersioned *dlpark_tensor_new_heap(void *data, uint64_t kind, cons
     return usual_new(true, data, kind, shape, strides, release);
 }
 
-DLManagedTensorVersioned *dlpark_tensor_new_storage(void *data, uint64_t kind, const int64_t *shape,
-                                                    const int64_t *strides, void (*release)(void *owner), void *storage)
+DLManagedTensorVersioned *dlpark__tensor_new_storage(void *data, uint64_t kind, const int64_t *shape,
+                                                     const int64_t *strides, void (*release)(void *owner),
+                                                     void *storage)
 {
     uint64_t before = (uint32_t)kind - UINT64_C(1);
 
@@ -267,9 +268,9 @@ DLManagedTensorVersioned *dlpark_tensor_new_storage(void *data, uint64_t kind, c
     return usual_init(storage, false, true, data, kind, shape, strides, release);
 }
 
-dlpark_tensor_made dlpark_tensor_new_unusual(void *data, uint64_t kind, const int64_t *shape, const int64_t *strides,
-                                             void *owner, void (*release)(void *owner), void *storage,
-                                             size_t storage_nbytes, dlpark_view *view, dlpark_error *err)
+dlpark__tensor_made dlpark__tensor_new_unusual(void *data, uint64_t kind, const int64_t *shape, const int64_t *strides,
+                                               void *owner, void (*release)(void *owner), void *storage,
+                                               size_t storage_nbytes, dlpark_view *view, dlpark_error *err)
 {
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     const dlpark_tensor_desc desc = {.data = data,
@@ -283,5 +284,5 @@ dlpark_tensor_made dlpark_tensor_new_unusual(void *data, uint64_t kind, const in
                                      .storage_nbytes = storage_nbytes};
     dlpark_status status = dlpark_tensor_new_sized(&tensor, &desc, sizeof desc, view, err);
 
-    return (dlpark_tensor_made){tensor.managed, status};
+    return (dlpark__tensor_made){tensor.managed, status};
 }

@@ -133,7 +133,7 @@ void dlpark_view_squeeze_all(dlpark_view *view)
     view->ndim = kept;
 }
 
-dlpark_status dlpark_view_expand(dlpark_view *view, int dim, dlpark_error *err)
+dlpark_status dlpark_view_expand_dims(dlpark_view *view, int dim, dlpark_error *err)
 {
     int at = transform_dim(view->ndim + 1, dim);
     int64_t stride = 1;
@@ -167,7 +167,7 @@ static DLPARK_COLD dlpark_status broadcast_settle(const dlpark_view *view, int n
 
     DLPARK_TRY(dlpark_layout_numel(ndim, shape, &numel, err));
     if (added < 0)
-        return dlpark_error_set(err, DLPARK_E_SHAPE, "cannot broadcast shape %s to %s, which has fewer dimensions",
+        return dlpark_error_set(err, DLPARK_E_RANK, "cannot broadcast shape %s to %s, which has fewer dimensions",
                                 dlpark__layout_list(view->ndim, view->shape).text,
                                 dlpark__layout_list(ndim, shape).text);
     for (int i = 0; i < view->ndim; i++)

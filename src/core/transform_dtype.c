@@ -53,7 +53,7 @@ static DLPARK_COLD dlpark_status reinterpret_explain_stride(const dlpark_view *v
     dlpark_name from = dlpark_dtype_name(view->dtype), to = dlpark_dtype_name(dtype);
 
     if (dim == view->ndim - 1)
-        return dlpark_error_set(err, DLPARK_E_STRIDES,
+        return dlpark_error_set(err, DLPARK_E_LAYOUT,
                                 "strides[%d] is %lld: only a contiguous last dimension of %s can be taken as %s", dim,
                                 (long long)view->strides[dim], from.text, to.text);
     return dlpark_error_set(err, DLPARK_E_STRIDES, "strides[%d] is %lld elements of %s, no whole number of %s", dim,

@@ -7,7 +7,7 @@
 
 static DLPARK_COLD dlpark_status index_explain(int dim, int64_t index, int64_t extent, dlpark_error *err)
 {
-    return dlpark_error_set(err, DLPARK_E_ARGUMENT, "index %lld is out of range for dimension %d of extent %lld",
+    return dlpark_error_set(err, DLPARK_E_INDEX, "index %lld is out of range for dimension %d of extent %lld",
                             (long long)index, dim, (long long)extent);
 }
 

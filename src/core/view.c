@@ -58,10 +58,20 @@ void dlpark_view_copy(dlpark_view *to, const dlpark_view *from)
     memcpy(to->strides, from->strides, used);
 }
 
-DLTensor dlpark_view_borrow_dltensor(dlpark_view *view)
+dlpark_status dlpark__view_check_byte(const dlpark_view *view, dlpark_error *err)
 {
-    DLTensor tensor = {
-        .data = view->bit_offset == 0 ? view->data : NULL,
+    if (view->bit_offset != 0)
+        return dlpark_error_set(err, DLPARK_E_LAYOUT,
+                                "the view begins at bit %u of its byte, which DLPack cannot express",
+                                (unsigned)view->bit_offset);
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark_view_borrow_dltensor(dlpark_view *view, DLTensor *out, dlpark_error *err)
+{
+    DLPARK_TRY(dlpark__view_check_byte(view, err));
+    *out = (DLTensor){
+        .data = view->data,
         .device = view->device,
         .ndim = view->ndim,
         .dtype = view->dtype,
@@ -69,7 +79,7 @@ DLTensor dlpark_view_borrow_dltensor(dlpark_view *view)
         .strides = view->ndim > 0 ? view->strides : NULL,
         .byte_offset = view->byte_offset,
     };
-    return tensor;
+    return DLPARK_OK;
 }
 
 dlpark_status dlpark__view_check_write(const dlpark_view *view, dlpark_error *err)

@@ -563,7 +563,8 @@ static void view_can_be_checked_into_itself(void **state)
     for (int32_t ndim = 4; ndim <= 5; ndim++) {
         tensor.ndim = ndim;
         assert_ok(dlpark_check(&tensor, 0, &view, e));
-        DLTensor borrowed = dlpark_view_borrow_dltensor(&view);
+        DLTensor borrowed;
+        assert_ok(dlpark_view_borrow_dltensor(&view, &borrowed, e));
         assert_ok(dlpark_check(&borrowed, 0, &view, e));
         assert_memory_equal(view.shape, shape, (size_t)ndim * sizeof *shape);
         assert_memory_equal(view.strides, strides, (size_t)ndim * sizeof *strides);

@@ -194,7 +194,7 @@ static void usual_dtypes_are_one_lane_of_whole_bytes(void **state)
                 DLDataType dtype = {(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
                 bool listed = lanes == 1 && code <= 6 && code != 3 && bits >= 8 && rule_allows(code, bits, lanes) &&
                               !(code <= 1 && bits == 128) && !(code == 2 && bits == 128) && !(code == 5 && bits == 32);
-                assert_int_equal(dlpark_dtype_is_usual(dtype), listed);
+                assert_int_equal(dlpark__dtype_is_usual(dtype), listed);
             }
 }
 

@@ -181,7 +181,7 @@ static void unknown_rule_has_a_name_too(void **state)
 
     assert_string_equal(dlpark_rule_name(unknown), "UNKNOWN");
     assert_int_equal(dlpark_rule_severity(unknown), DLPARK_SEVERITY_BROKEN);
-    assert_int_equal(dlpark_rule_status(unknown), DLPARK_STATUS_PIN_32);
+    assert_int_equal(dlpark_rule_status(unknown), DLPARK_E_ARGUMENT);
     assert_string_equal(dlpark_rule_field(unknown), "");
     assert_string_equal(dlpark_rule_limit(unknown), "");
     assert_string_equal(dlpark_rule_text(unknown), "unknown rule");

@@ -114,13 +114,67 @@ static void allocator_that_refuses_leaves_nothing(void **state)
     dlpark_tensor_desc desc = good();
 
     desc.allocator = &allocator;
-    assert_fails(DLPARK_E_MEMORY, "tensor header", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    assert_fails(DLPARK_E_MEMORY, "the allocator has no", dlpark_tensor_new(&tensor, &desc, NULL, e));
     dlpark_tensor_desc fresh = {
         .dtype = DLPARK_F32, .ndim = 1, .shape = DLPARK_DIMS((int[]){4}), .allocator = &allocator};
-    assert_fails(DLPARK_E_MEMORY, "16 bytes", dlpark_tensor_alloc(&tensor, &fresh, NULL, e));
+    assert_fails(DLPARK_E_MEMORY, "no 208 bytes", dlpark_tensor_alloc(&tensor, &fresh, NULL, e)); /* 16 behind 192 */
     assert_null(tensor.managed);
     assert_int_equal(pool.taken, 0);
     assert_int_equal(ended, 0);
+}
+
+/* Gives what malloc would: aligned to 16 bytes and to no more, or not even that. */
+static void *pool_misalign(void *context, size_t nbytes, size_t alignment_bytes)
+{
+    static _Alignas(4096) unsigned char room[8192];
+    counting_pool *pool = context;
+
+    (void)alignment_bytes;
+    assert_true(nbytes <= sizeof room - 64);
+    pool->given++;
+    return room + pool->nbytes;
+}
+
+static void pool_take_back(void *context, void *memory, size_t nbytes, size_t alignment_bytes)
+{
+    (void)memory;
+    (void)nbytes;
+    (void)alignment_bytes;
+    ((counting_pool *)context)->taken++;
+}
+
+static void allocator_that_does_not_align_is_told_so(void **state)
+{
+    (void)state;
+    counting_pool pool = {.nbytes = 16};
+    const dlpark_allocator allocator = {pool_misalign, pool_take_back, &pool};
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor_desc fresh = {
+        .dtype = DLPARK_F32, .ndim = 1, .shape = DLPARK_DIMS((int[]){4}), .allocator = &allocator};
+    dlpark_tensor_desc desc = good();
+
+    assert_fails(DLPARK_E_ALIGNMENT, "aligned to 64", dlpark_tensor_alloc(&tensor, &fresh, NULL, e));
+    desc.allocator = &allocator;
+    assert_ok(dlpark_tensor_new(&tensor, &desc, NULL, e)); /* a header needs no more than malloc gives */
+    dlpark_tensor_release(&tensor);
+    pool.nbytes = 4;
+    assert_fails(DLPARK_E_ALIGNMENT, "aligned to 16", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    assert_null(tensor.managed);
+    assert_int_equal(pool.given, 5);
+    assert_int_equal(pool.taken, 5);
+    assert_int_equal(ended, 1);
+}
+
+static void lists_come_from_the_macro(void **state)
+{
+    (void)state;
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor_desc desc = good();
+
+    desc.shape.reserved = 7;
+    desc.byte_offset = 4; /* the general way looks at it */
+    assert_fails(DLPARK_E_ARGUMENT, "shape.reserved is 7", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    assert_null(tensor.managed);
 }
 
 static void what_is_wrong_with_the_tensor_gives_the_memory_back(void **state)
@@ -187,7 +241,7 @@ static void alloc_aligns_as_asked(void **state)
     assert_int_equal((uintptr_t)view.data % ((size_t)4 << 20), 0);
     dlpark_tensor_release(&tensor);
     large.alignment_bytes = SIZE_MAX / 2 + 1;
-    assert_fails(DLPARK_E_MEMORY, "5242880 bytes", dlpark_tensor_alloc(&tensor, &large, NULL, e));
+    assert_fails(DLPARK_E_MEMORY, "no memory for a tensor", dlpark_tensor_alloc(&tensor, &large, NULL, e));
     large.alignment_bytes = 48;
     assert_fails(DLPARK_E_ARGUMENT, "48", dlpark_tensor_alloc(&tensor, &large, NULL, e));
 }
@@ -205,8 +259,12 @@ static void huge_sizes_do_not_wrap(void **state)
                                .allocator = &allocator,
                                .alignment_bytes = SIZE_MAX / 2 + 1};
 
-    assert_fails(DLPARK_E_MEMORY, "9223372036854775807 bytes", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
-    assert_null(dlpark__hook_new(&allocator, SIZE_MAX - 8, 64));
+    dlpark__hook *hook = NULL;
+
+    assert_fails(DLPARK_E_MEMORY, "no 18446744073709551615 bytes", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    assert_fails(DLPARK_E_MEMORY, "18446744073709551607 bytes",
+                 dlpark__hook_new(&allocator, SIZE_MAX - 8, 64, &hook, e));
+    assert_null(hook);
     assert_null(tensor.managed);
 }
 
@@ -250,6 +308,8 @@ int main(void)
         TEST(allocator_gives_header_and_data),
         TEST(allocator_gives_the_header_of_new),
         TEST(allocator_that_refuses_leaves_nothing),
+        TEST(allocator_that_does_not_align_is_told_so),
+        TEST(lists_come_from_the_macro),
         TEST(what_is_wrong_with_the_tensor_gives_the_memory_back),
         TEST(allocator_is_complete_and_alone),
         TEST(alloc_aligns_as_asked),

@@ -292,10 +292,12 @@ static void export_legacy_refuses_what_it_cannot_say(void **state)
     assert_ok(dlpark_tensor_import(&tensor, &theirs, NULL, e));
     assert_fails(DLPARK_E_ARGUMENT, "out is NULL", dlpark_tensor_export_legacy(&tensor, 0, NULL, e));
     assert_fails(DLPARK_E_NOT_EMPTY, "not NULL", dlpark_tensor_export_legacy(&tensor, 0, &full, e));
+    assert_fails(DLPARK_E_ARGUMENT, "dropped is 0x101", dlpark_tensor_export_legacy(&tensor, 0x101, &out, e));
     assert_fails(DLPARK_E_READ_ONLY, "read-only", dlpark_tensor_export_legacy(&tensor, DLPARK_TENSOR_PADDED, &out, e));
     assert_fails(DLPARK_E_FLAGS, "f32", dlpark_tensor_export_legacy(&tensor, DLPARK_TENSOR_READ_ONLY, &out, e));
     failing_alloc_arm(1);
-    assert_int_equal(dlpark_tensor_export_legacy(&tensor, UINT64_MAX, &out, NULL), DLPARK_E_MEMORY);
+    assert_int_equal(dlpark_tensor_export_legacy(&tensor, DLPARK_TENSOR_READ_ONLY | DLPARK_TENSOR_PADDED, &out, NULL),
+                     DLPARK_E_MEMORY);
     assert_null(out);
     assert_ptr_equal(tensor.managed, &foreign);
     assert_ok(dlpark_tensor_export_legacy(&tensor, DLPARK_TENSOR_READ_ONLY | DLPARK_TENSOR_PADDED, &out, e));

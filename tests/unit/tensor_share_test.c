@@ -133,6 +133,8 @@ static void no_elements_are_inside_anything(void **state)
     assert_ok(dlpark_tensor_share(&part, &tensor, &view, e));
     assert_null(part.managed->dl_tensor.data);
     dlpark_tensor_release(&part);
+    view.device = DLPARK_DEVICE(kDLCUDA, 3);
+    assert_fails(DLPARK_E_ARGUMENT, "cuda:3", dlpark_tensor_share(&part, &tensor, &view, e));
     dlpark_tensor_release(&tensor);
 
     dlpark_tensor_desc desc = good();

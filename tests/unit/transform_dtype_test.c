@@ -143,7 +143,7 @@ static void reinterpret_names_what_is_in_the_way(void **state)
     assert_refused(DLPARK_E_SHAPE, "shape[1] is 4 elements of f32, no whole number of u8x3", view,
                    dlpark_view_reinterpret(&view, DLPARK_DTYPE(kDLUInt, 8, 3), e));
     view.strides[1] = -1;
-    assert_refused(DLPARK_E_STRIDES, "strides[1] is -1: only a contiguous last dimension of f32 can be taken as u8",
+    assert_refused(DLPARK_E_LAYOUT, "strides[1] is -1: only a contiguous last dimension of f32 can be taken as u8",
                    view, dlpark_view_reinterpret(&view, DLPARK_U8, e));
     view = oracle_cpu(DLPARK_F32, 0, NULL, NULL);
     assert_refused(DLPARK_E_RANK, "f32 of rank 0 has no dimension that could change with the width of f64", view,

@@ -22,7 +22,7 @@ static void visit_index(const dlpark_view *view)
             dlpark_view after;
             memcpy(&after, view, sizeof after);
             if (place < -view->shape[i] || place >= view->shape[i]) {
-                assert_refused(DLPARK_E_ARGUMENT, "out of range for dimension", after,
+                assert_refused(DLPARK_E_INDEX, "out of range for dimension", after,
                                dlpark_view_index(&after, i, place, e));
                 continue;
             }
@@ -58,12 +58,12 @@ static void index_names_what_is_out_of_range(void **state)
     (void)state;
     dlpark_view view = oracle_cpu(DLPARK_F32, 2, (int64_t[]){2, 3}, NULL);
 
-    assert_refused(DLPARK_E_ARGUMENT, "index 3 is out of range for dimension 1 of extent 3", view,
+    assert_refused(DLPARK_E_INDEX, "index 3 is out of range for dimension 1 of extent 3", view,
                    dlpark_view_index(&view, -1, 3, e));
-    assert_refused(DLPARK_E_ARGUMENT, "index -3 is out of range for dimension 0 of extent 2", view,
+    assert_refused(DLPARK_E_INDEX, "index -3 is out of range for dimension 0 of extent 2", view,
                    dlpark_view_index(&view, 0, -3, e));
-    assert_refused(DLPARK_E_ARGUMENT, "index -9223372036854775808", view, dlpark_view_index(&view, 0, INT64_MIN, e));
-    assert_refused(DLPARK_E_ARGUMENT, "index 9223372036854775807", view, dlpark_view_index(&view, 0, INT64_MAX, e));
+    assert_refused(DLPARK_E_INDEX, "index -9223372036854775808", view, dlpark_view_index(&view, 0, INT64_MIN, e));
+    assert_refused(DLPARK_E_INDEX, "index 9223372036854775807", view, dlpark_view_index(&view, 0, INT64_MAX, e));
     assert_refused(DLPARK_E_ARGUMENT, "there is no dimension 2", view, dlpark_view_index(&view, 2, 0, e));
 }
 

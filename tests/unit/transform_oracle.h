@@ -82,7 +82,8 @@ static inline void oracle_check_invariants(const dlpark_view *before, const dlpa
     bool empty = oracle_numel(after->ndim, after->shape) == 0;
 
     raw.bit_offset = 0; /* which a raw tensor has no field for */
-    DLTensor tensor = dlpark_view_borrow_dltensor(&raw);
+    DLTensor tensor;
+    assert_ok(dlpark_view_borrow_dltensor(&raw, &tensor, e));
     assert_ok(dlpark_check(&tensor, raw.flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_PADDED), &again, e));
     assert_int_equal(after->flags, before->flags);
     assert_true(dlpark_device_equal(after->device, before->device));

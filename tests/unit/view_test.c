@@ -165,17 +165,20 @@ static void raw_form_points_into_the_view(void **state)
 {
     (void)state;
     dlpark_view view, again;
+    DLTensor raw;
 
     make_view(&view, DLPARK_F32, 2, (int64_t[]){2, 3});
-    DLTensor raw = dlpark_view_borrow_dltensor(&view);
+    assert_ok(dlpark_view_borrow_dltensor(&view, &raw, e));
     assert_ptr_equal(raw.shape, view.shape);
     assert_ptr_equal(raw.strides, view.strides);
     assert_ok(dlpark_check(&raw, view.flags, &again, e));
     assert_ptr_equal(again.data, view.data);
     view.bit_offset = 2;
-    assert_null(dlpark_view_borrow_dltensor(&view).data);
+    DLTensor before = raw;
+    assert_fails(DLPARK_E_LAYOUT, "bit 2", dlpark_view_borrow_dltensor(&view, &raw, e));
+    assert_memory_equal(&raw, &before, sizeof raw);
     make_view(&view, DLPARK_F32, 0, NULL);
-    raw = dlpark_view_borrow_dltensor(&view);
+    assert_ok(dlpark_view_borrow_dltensor(&view, &raw, e));
     assert_null(raw.shape);
     assert_null(raw.strides);
 }
