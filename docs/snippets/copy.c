@@ -24,6 +24,10 @@ int main(void)
     }
     const float *values = DLPARK_CPU(float, &out, &err);
     for (int i = 0; values && i < 6; i++) printf("%g%c", (double)values[i], i % 3 == 2 ? '\n' : ' ');
+    if (dlpark_copy_threads(&out, &view, 4, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
     dlpark_tensor_release(&packed);
     dlpark_tensor_release(&tensor);
 }

@@ -129,6 +129,21 @@ void *dlpark__memory_get(size_t nbytes);
 /* The same, aligned, from 4 MiB on backed by huge pages where the system gives them. */
 void *dlpark__memory_get_large(size_t nbytes, size_t alignment_bytes);
 
+/* ---- copy.c ---- */
+
+/* Copies between views of one shape and dtype that were checked, have elements and do not overlap. */
+void dlpark__copy_disjoint(const dlpark_view *to, const dlpark_view *from, int threads);
+
+/* ---- copy_bits.c ---- */
+
+/* The same for packed elements, on either side or both. */
+void dlpark__copy_bits(const dlpark_view *to, const dlpark_view *from);
+
+/* ---- copy_overlap.c ---- */
+
+/* As if all were read before any is written. */
+dlpark_status dlpark__copy_overlapping(const dlpark_view *to, const dlpark_view *from, int threads, dlpark_error *err);
+
 /* ---- tensor_desc.c ---- */
 
 /* A description of a caller's header that is older or newer than this library, in this library's size. */

@@ -1,6 +1,11 @@
-#include "test.h"
+/*
+ * What dlpark_copy() promises: the checks and their messages, exhaustive small layouts, threads. That every layout is
+ * copied right by every set of kernels is proved in copy_plan_test.c, overlap and packed elements beside their sources.
+ */
+#define _POSIX_C_SOURCE 200112L
+#include "copy_oracle.h"
 
-#include <stdbool.h>
+#include <pthread.h>
 
 static unsigned char source[8192], target[8192], expected[8192];
 
@@ -17,30 +22,9 @@ static dlpark_view view_of(unsigned char *base, DLDataType dtype, int32_t ndim, 
     return view;
 }
 
-/* Element by element, the way the doc comment says it. */
-static void copy_slowly(int ndim, const int64_t *shape, const int64_t *to, const int64_t *from, size_t element)
+static void copy_publicly(const dlpark_view *to, const dlpark_view *from)
 {
-    int64_t index[4] = {0};
-
-    for (int i = 0; i < ndim; i++)
-        if (shape[i] == 0)
-            return;
-    for (;;) {
-        int64_t to_at = 0, from_at = 0;
-        for (int i = 0; i < ndim; i++) {
-            to_at += index[i] * to[i];
-            from_at += index[i] * from[i];
-        }
-        memcpy(expected + 4096 + to_at * (int64_t)element, source + 4096 + from_at * (int64_t)element, element);
-        int i = ndim - 1;
-        for (; i >= 0; i--) {
-            if (++index[i] < shape[i])
-                break;
-            index[i] = 0;
-        }
-        if (i < 0)
-            return;
-    }
+    assert_ok(dlpark_copy(to, from, e));
 }
 
 /* Whether no two elements of a layout coincide; by trying all pairs, on small layouts. */
@@ -67,17 +51,24 @@ static bool is_injective(int ndim, const int64_t *shape, const int64_t *strides)
     }
 }
 
-static void check_copy(DLDataType dtype, int ndim, const int64_t *shape, const int64_t *to, const int64_t *from)
+/* With the element as small as it gets, on memory of this file: there are 100,000 of them. */
+static void check_small(int ndim, const int64_t *shape, const int64_t *to, const int64_t *from)
 {
-    size_t element = dlpark_dtype_nbits(dtype) / 8;
-    dlpark_view to_view = view_of(target, dtype, ndim, shape, to);
-    dlpark_view from_view = view_of(source, dtype, ndim, shape, from);
+    oracle_case c = {.ndim = ndim, .element = 1};
+    oracle_side to_side = {target, sizeof target, 4096}, from_side = {source, sizeof source, 4096};
+    dlpark_view to_view = view_of(target, DLPARK_U8, ndim, shape, to);
+    dlpark_view from_view = view_of(source, DLPARK_U8, ndim, shape, from);
 
-    memset(target, 0xEE, sizeof target);
-    memset(expected, 0xEE, sizeof expected);
-    copy_slowly(ndim, shape, to, from, element);
+    for (int i = 0; i < ndim; i++) {
+        c.shape[i] = shape[i];
+        c.to[i] = to[i];
+        c.from[i] = from[i];
+    }
+    memset(target + 4000, 0xEE, 192);
+    memset(expected + 4000, 0xEE, 192);
+    oracle_copy(&c, expected, &to_side, &from_side);
     assert_ok(dlpark_copy(&to_view, &from_view, e));
-    assert_memory_equal(target, expected, sizeof target);
+    assert_memory_equal(target + 4000, expected + 4000, 192);
 }
 
 static void fill_source(void)
@@ -99,7 +90,7 @@ static void every_layout_of_rank_2_is_copied_right(void **state)
                 continue;
             if (zero)
                 continue; /* refused even without elements: see below */
-            check_copy(DLPARK_U8, 2, shape, to, from);
+            check_small(2, shape, to, from);
         }
     }
 }
@@ -107,24 +98,46 @@ static void every_layout_of_rank_2_is_copied_right(void **state)
 static void every_element_size_and_order(void **state)
 {
     (void)state;
-    static const int64_t shape[] = {2, 3, 5};
     static const int64_t layouts[][3] = {{15, 5, 1}, {1, 2, 6}, {-15, 5, -1}, {5, 10, 1}, {40, 12, 2}, {3, 1, -6}};
-    fill_source();
-    for (uint16_t lanes = 1; lanes <= 32; lanes++)
+    for (size_t element = 1; element <= 40; element++)
         for (size_t i = 0; i < 6; i++)
-            for (size_t j = 0; j < 6; j++)
-                check_copy(DLPARK_DTYPE(kDLUInt, 8, lanes), 3, shape, layouts[i], layouts[j]);
+            for (size_t j = 0; j < 6; j++) {
+                oracle_case c = {.ndim = 3, .element = element, .shape = {2, 3, 5}};
+                memcpy(c.to, layouts[i], sizeof layouts[i]);
+                memcpy(c.from, layouts[j], sizeof layouts[j]);
+                oracle_check(&c, copy_publicly, "element sizes");
+            }
 }
 
 static void source_may_be_broadcast(void **state)
 {
     (void)state;
-    fill_source();
-    check_copy(DLPARK_F32, 3, (int64_t[]){2, 3, 4}, (int64_t[]){12, 4, 1}, (int64_t[]){0, 1, 0});
-    check_copy(DLPARK_F32, 0, NULL, NULL, NULL);
+    oracle_case c = {3, 4, {2, 3, 40}, {120, 40, 1}, {0, 1, 0}};
+    oracle_check(&c, copy_publicly, "scalars");
+    c = (oracle_case){2, 4, {30, 40}, {40, 1}, {0, 1}};
+    oracle_check(&c, copy_publicly, "rows");
+    c = (oracle_case){2, 1, {100, 3}, {3, 1}, {0, 1}};
+    oracle_check(&c, copy_publicly, "pixels");
+    c = (oracle_case){0, 4, {0}, {0}, {0}};
+    oracle_check(&c, copy_publicly, "a scalar");
 }
 
-static void compact_packed_types_are_copied_whole(void **state)
+static void a_padded_packed_type_is_one_of_bytes(void **state)
+{
+    (void)state;
+    fill_source();
+    dlpark_view to = view_of(target, DLPARK_F6_E2M3FN, 1, (int64_t[]){5}, NULL);
+    dlpark_view from = view_of(source, DLPARK_F6_E2M3FN, 1, (int64_t[]){5}, NULL);
+
+    to.flags |= DLPARK_VIEW_PADDED;
+    from.flags |= DLPARK_VIEW_PADDED;
+    from.strides[0] = -1;
+    assert_ok(dlpark_copy(&to, &from, e));
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(target[4096 + i], source[4096 - i]);
+}
+
+static void packed_elements_leave_their_neighbours(void **state)
 {
     (void)state;
     fill_source();
@@ -136,20 +149,6 @@ static void compact_packed_types_are_copied_whole(void **state)
     assert_memory_equal(target + 4096, source + 4096, 3);
     assert_int_equal(target[4099], (source[4099] & 0x3F) | (0xA5 & 0xC0));
     assert_int_equal(target[4100], 0xA5);
-    from.strides[0] = -1;
-    assert_fails(DLPARK_E_DTYPE, "packed f6_e2m3fn", dlpark_copy(&to, &from, e));
-    from.strides[0] = 1;
-    from.flags |= DLPARK_VIEW_PADDED;
-    assert_fails(DLPARK_E_DTYPE, "packed", dlpark_copy(&to, &from, e));
-    to.flags |= DLPARK_VIEW_PADDED;
-    from.strides[0] = -1;
-    assert_ok(dlpark_copy(&to, &from, e));
-    for (int i = 0; i < 5; i++)
-        assert_int_equal(target[4096 + i], source[4096 - i]);
-    from.flags = to.flags = 0;
-    from.strides[0] = 1;
-    from.bit_offset = 2;
-    assert_fails(DLPARK_E_DTYPE, "packed", dlpark_copy(&to, &from, e));
 }
 
 static void refusals_write_nothing(void **state)
@@ -181,29 +180,71 @@ static void refusals_write_nothing(void **state)
     other = to;
     other.strides[0] = 0;
     assert_fails(DLPARK_E_STRIDES, "strides[0] of the destination is 0 with extent 2", dlpark_copy(&other, &from, e));
+    assert_fails(DLPARK_E_ARGUMENT, "threads is 0", dlpark_copy_threads(&to, &from, 0, e));
+    assert_fails(DLPARK_E_ARGUMENT, "threads is -1", dlpark_copy_threads(&to, &from, -1, e));
     assert_memory_equal(target, expected, sizeof target);
 }
 
-static void overlap_is_refused_unless_it_is_the_same_view(void **state)
+static void views_that_meet_are_copied_as_by_memmove(void **state)
 {
     (void)state;
     dlpark_view to = view_of(target, DLPARK_U8, 1, (int64_t[]){8}, NULL);
     dlpark_view from = to;
 
-    assert_ok(dlpark_copy(&to, &from, e));
-    from.data = target + 4096 + 7;
-    assert_fails(DLPARK_E_OVERLAP, "overlap", dlpark_copy(&to, &from, e));
-    from.data = target + 4096 - 7;
-    assert_fails(DLPARK_E_OVERLAP, "overlap", dlpark_copy(&to, &from, e));
-    from.data = target + 4096 + 8;
-    assert_ok(dlpark_copy(&to, &from, e));
-    from.data = target + 4096 - 8;
-    assert_ok(dlpark_copy(&to, &from, e));
-    from.data = target + 4096;
+    fill_source();
+    for (int shift = -9; shift <= 9; shift++) {
+        memcpy(target, source, sizeof target);
+        memcpy(expected, source, sizeof expected);
+        memmove(expected + 4096, expected + 4096 + shift, 8);
+        from.data = target + 4096 + shift;
+        assert_ok(dlpark_copy(&to, &from, e));
+        assert_memory_equal(target, expected, sizeof target);
+    }
+    memcpy(target, source, sizeof target);
+    from.data = target + 4096 + 7; /* turned round in place */
     from.strides[0] = -1;
-    assert_fails(DLPARK_E_OVERLAP, "bytes -7 to 1", dlpark_copy(&to, &from, e));
-    from.data = target + 4096 + 15;
     assert_ok(dlpark_copy(&to, &from, e));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(target[4096 + i], source[4096 + 7 - i]);
+}
+
+static void the_same_view_is_left_as_it_is(void **state)
+{
+    (void)state;
+    dlpark_view to = view_of(target, DLPARK_U8, 2, (int64_t[]){1, 8}, NULL);
+    dlpark_view from = to;
+
+    fill_source();
+    memcpy(target, source, sizeof target);
+    from.strides[0] = 77; /* means nothing */
+    assert_ok(dlpark_copy(&to, &from, e));
+    assert_memory_equal(target, source, sizeof target);
+    from.strides[1] = -1; /* another order is another view */
+    from.data = to.data;
+    to.shape[1] = from.shape[1] = 2;
+    assert_ok(dlpark_copy(&to, &from, e));
+    assert_int_equal(target[4096], source[4096]);
+    assert_int_equal(target[4097], source[4095]);
+}
+
+static void packed_views_of_one_place_differ_by_bit_and_packing(void **state)
+{
+    (void)state;
+    fill_source();
+    memcpy(target, source, sizeof target);
+    dlpark_view to = view_of(target, DLPARK_F4_E2M1FN, 1, (int64_t[]){2}, NULL);
+    dlpark_view from = to;
+
+    assert_ok(dlpark_copy(&to, &from, e));
+    assert_memory_equal(target, source, sizeof target);
+    from.bit_offset = 4;
+    assert_ok(dlpark_copy(&to, &from, e));
+    assert_int_equal(target[4096], (source[4096] >> 4) | ((source[4097] & 15) << 4));
+    memcpy(target, source, sizeof target);
+    from = to;
+    from.flags |= DLPARK_VIEW_PADDED;
+    assert_ok(dlpark_copy(&to, &from, e));
+    assert_int_equal(target[4096], (source[4096] & 15) | ((source[4097] & 15) << 4));
 }
 
 static void no_elements_is_nothing_to_do(void **state)
@@ -217,16 +258,86 @@ static void no_elements_is_nothing_to_do(void **state)
     assert_fails(DLPARK_E_STRIDES, "extent 3", dlpark_copy(&to, &from, e));
 }
 
+/* ---- Threads ---- */
+
+static int copy_threads = 1;
+
+static void copy_by_threads(const dlpark_view *to, const dlpark_view *from)
+{
+    assert_ok(dlpark_copy_threads(to, from, copy_threads, e));
+}
+
+static const oracle_case large_cases[] = {
+    {1, 4, {1 << 20}, {1}, {1}},                        /* one run */
+    {1, 1, {5 << 20}, {1}, {-1}},                       /* a line */
+    {2, 4, {1030, 1100}, {1100, 1}, {1, 1030}},         /* a transpose */
+    {2, 1, {3, 1500000}, {1500000, 1}, {1, 3}},         /* channels */
+    {3, 12, {3, 100000, 1}, {100000, 1, 1}, {1, 3, 1}}, /* fewer rows than threads */
+    {2, 64, {257, 256}, {256, 1}, {1, 257}},            /* three parts, whoever asks for four */
+    {4, 2, {32, 33, 34, 65}, {72930, 2210, 65, 1}, {1, 32, 1056, 35904}},
+};
+
+static void threads_make_the_same_copy(void **state)
+{
+    (void)state;
+    for (copy_threads = 1; copy_threads <= 5; copy_threads++)
+        for (size_t i = 0; i < sizeof large_cases / sizeof large_cases[0]; i++)
+            oracle_check(&large_cases[i], copy_by_threads, "threads");
+    copy_threads = 1000000;
+    oracle_check(&large_cases[2], copy_by_threads, "more threads than there may be");
+}
+
+/* The linker gives the library this one: the system refuses every thread from the one with this number on. */
+typedef void *thread_function(void *);
+static int threads_given, threads_until = 1000;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, thread_function *run, void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, thread_function *run, void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, thread_function *run, void *argument)
+{
+    return threads_given++ < threads_until ? __real_pthread_create(thread, attributes, run, argument) : 11;
+}
+
+static void refused_threads_leave_nothing_undone(void **state)
+{
+    (void)state;
+    copy_threads = 4;
+    for (threads_until = 0; threads_until < 4; threads_until++) {
+        threads_given = 0;
+        oracle_check(&large_cases[2], copy_by_threads, "threads refused");
+        assert_int_equal(threads_given, 3);
+    }
+    threads_until = 1000;
+}
+
+static void small_copies_start_no_thread(void **state)
+{
+    oracle_case c = {2, 4, {100, 200}, {200, 1}, {1, 100}};
+
+    (void)state;
+    copy_threads = 4;
+    threads_given = 0;
+    oracle_check(&c, copy_by_threads, "small");
+    assert_int_equal(threads_given, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_of_rank_2_is_copied_right),
         cmocka_unit_test(every_element_size_and_order),
         cmocka_unit_test(source_may_be_broadcast),
-        cmocka_unit_test(compact_packed_types_are_copied_whole),
+        cmocka_unit_test(a_padded_packed_type_is_one_of_bytes),
+        cmocka_unit_test(packed_elements_leave_their_neighbours),
         cmocka_unit_test(refusals_write_nothing),
-        cmocka_unit_test(overlap_is_refused_unless_it_is_the_same_view),
+        cmocka_unit_test(views_that_meet_are_copied_as_by_memmove),
+        cmocka_unit_test(the_same_view_is_left_as_it_is),
+        cmocka_unit_test(packed_views_of_one_place_differ_by_bit_and_packing),
         cmocka_unit_test(no_elements_is_nothing_to_do),
+        cmocka_unit_test(threads_make_the_same_copy),
+        cmocka_unit_test(refused_threads_leave_nothing_undone),
+        cmocka_unit_test(small_copies_start_no_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

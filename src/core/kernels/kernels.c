@@ -1,0 +1,70 @@
+#include "kernels.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* NULL until the first use. Two threads that come first both find the same set. */
+static _Atomic(const dlpark__kernels *) kernels_chosen;
+
+#if defined(DLPARK__KERNELS_X86)
+static bool kernels_have_ssse3(void)
+{
+    return __builtin_cpu_supports("ssse3") != 0;
+}
+
+static bool kernels_have_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") != 0;
+}
+
+static bool kernels_have_avx512(void)
+{
+    return !!__builtin_cpu_supports("avx512f") & !!__builtin_cpu_supports("avx512bw") &
+           !!__builtin_cpu_supports("avx512vl");
+}
+#endif
+
+static bool kernels_always(void)
+{
+    return true;
+}
+
+/* The plainest first. A processor that has one has all before it. */
+static const struct {
+    const dlpark__kernels *set;
+    bool (*have)(void);
+} kernels_sets[] = {
+    {&dlpark__kernels_generic, kernels_always},
+#if defined(DLPARK__KERNELS_X86)
+    {&dlpark__kernels_ssse3, kernels_have_ssse3},
+    {&dlpark__kernels_avx2, kernels_have_avx2},
+    {&dlpark__kernels_avx512, kernels_have_avx512},
+#elif defined(DLPARK__KERNELS_NEON)
+    {&dlpark__kernels_neon, kernels_always},
+#endif
+};
+
+const dlpark__kernels *dlpark__kernels_list(size_t at)
+{
+    if (at >= sizeof kernels_sets / sizeof kernels_sets[0])
+        return NULL;
+    /* Both ways are seen only on two processors. */
+    return kernels_sets[at].have() ? kernels_sets[at].set : NULL; /* GCOVR_EXCL_BR_LINE */
+}
+
+const dlpark__kernels *dlpark__kernels_get(void)
+{
+    const dlpark__kernels *set = atomic_load_explicit(&kernels_chosen, memory_order_relaxed);
+
+    if (set != NULL)
+        return set;
+    for (size_t i = 0; dlpark__kernels_list(i) != NULL; i++)
+        set = dlpark__kernels_list(i);
+    atomic_store_explicit(&kernels_chosen, set, memory_order_relaxed);
+    return set;
+}
+
+void dlpark__kernels_use(const dlpark__kernels *set)
+{
+    atomic_store_explicit(&kernels_chosen, set, memory_order_relaxed);
+}
