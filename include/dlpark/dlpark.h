@@ -5,10 +5,12 @@
 #define DLPARK_DLPARK_H
 
 #include "check.h"
+#include "compare.h"
 #include "copy.h"
 #include "device.h"
 #include "dlpack.h"
 #include "dtype.h"
+#include "fill.h"
 #include "layout.h"
 #include "rule.h"
 #include "spec.h"

@@ -30,7 +30,6 @@ DLPARK_BEGIN_C
     X(E_LAYOUT, 24, BufferError, "the elements are not compact in row-major order")                                    \
     X(E_DATA, 25, BufferError, "the data pointer is NULL although there are elements")                                 \
     X(E_ALIGNMENT, 26, BufferError, "the data is not aligned as required")                                             \
-    X(E_OVERLAP, 27, ValueError, "source and destination overlap")                                                     \
     X(E_DTYPE, 30, BufferError, "the dtype is unknown or not the expected one")                                        \
     X(E_DEVICE, 40, BufferError, "the device is unknown or not the expected one")                                      \
     X(E_VERSION, 50, BufferError, "the DLPack major version is not ours")                                              \

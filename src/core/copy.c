@@ -19,10 +19,9 @@ static dlpark_status copy_check_same(const dlpark_view *to, const dlpark_view *f
     return DLPARK_OK;
 }
 
-static dlpark_status copy_check_destination(const dlpark_view *to, dlpark_error *err)
+/* Of a destination with elements. */
+static dlpark_status copy_check_places(const dlpark_view *to, dlpark_error *err)
 {
-    DLPARK_TRY(dlpark__view_check_host(to, err));
-    DLPARK_TRY(dlpark__view_check_write(to, err));
     for (int32_t i = 0; i < to->ndim; i++)
         if (to->shape[i] > 1 && to->strides[i] == 0)
             return dlpark_error_set(err, DLPARK_E_STRIDES,
@@ -78,9 +77,13 @@ dlpark_status dlpark_copy_threads(const dlpark_view *to, const dlpark_view *from
     if (threads < 1)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "threads is %d, expected 1 or more", threads);
     DLPARK_TRY(copy_check_same(to, from, err));
-    DLPARK_TRY(copy_check_destination(to, err));
+    DLPARK_TRY(dlpark__view_check_host(to, err));
+    DLPARK_TRY(dlpark__view_check_write(to, err));
     DLPARK_TRY(dlpark__view_check_host(from, err));
-    if (dlpark_view_numel(to) == 0 || copy_is_same_view(to, from))
+    if (dlpark_view_numel(to) == 0)
+        return DLPARK_OK;
+    DLPARK_TRY(copy_check_places(to, err));
+    if (copy_is_same_view(to, from))
         return DLPARK_OK;
     if (copy_meets(to, from))
         return dlpark__copy_overlapping(to, from, threads, err);

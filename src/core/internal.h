@@ -131,17 +131,18 @@ void *dlpark__memory_get_large(size_t nbytes, size_t alignment_bytes);
 
 /* ---- copy.c ---- */
 
-/* Copies between views of one shape and dtype that were checked, have elements and do not overlap. */
+/* Copies between views whose elements do not meet, although their spans may; of one shape, dtype and so on, checked. */
 void dlpark__copy_disjoint(const dlpark_view *to, const dlpark_view *from, int threads);
 
 /* ---- copy_bits.c ---- */
 
-/* The same for packed elements, on either side or both. */
+/* The same for a sub-byte dtype, packed or padded on either side. Reads and writes back the bytes at the edges. */
 void dlpark__copy_bits(const dlpark_view *to, const dlpark_view *from);
 
 /* ---- copy_overlap.c ---- */
 
-/* As if all were read before any is written. */
+/* The same for views that have elements and whose spans meet, as if the source had been copied away first.
+ * DLPARK_E_MEMORY, with nothing written, when it would have to be and there is no memory. */
 dlpark_status dlpark__copy_overlapping(const dlpark_view *to, const dlpark_view *from, int threads, dlpark_error *err);
 
 /* ---- tensor_desc.c ---- */

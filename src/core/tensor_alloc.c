@@ -96,7 +96,7 @@ static dlpark_status alloc_get_piece(const dlpark_tensor_desc *desc, uint64_t nb
 static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
                                   dlpark_error *err)
 {
-    alloc_piece piece;
+    alloc_piece piece = {NULL, NULL, NULL, 0};
     int64_t nbytes;
 
     DLPARK_TRY(dlpark__desc_check(tensor, desc, err));

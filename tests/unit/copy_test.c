@@ -180,6 +180,10 @@ static void refusals_write_nothing(void **state)
     other = to;
     other.strides[0] = 0;
     assert_fails(DLPARK_E_STRIDES, "strides[0] of the destination is 0 with extent 2", dlpark_copy(&other, &from, e));
+    other.shape[1] = 0; /* without elements a stride means nothing */
+    dlpark_view none = from;
+    none.shape[1] = 0;
+    assert_ok(dlpark_copy(&other, &none, e));
     assert_fails(DLPARK_E_ARGUMENT, "threads is 0", dlpark_copy_threads(&to, &from, 0, e));
     assert_fails(DLPARK_E_ARGUMENT, "threads is -1", dlpark_copy_threads(&to, &from, -1, e));
     assert_memory_equal(target, expected, sizeof target);
