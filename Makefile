@@ -2,12 +2,14 @@
 PREFIX ?= /usr/local
 FRAMEWORK ?=
 PARTNERS ?=
-export FRAMEWORK PARTNERS
+MINUTES ?=
+export FRAMEWORK PARTNERS MINUTES
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-image-python check test test-asan test-tsan test-python coverage bench wheel install format clean
+.PHONY: help demo demo-image-python check test test-asan test-tsan test-python coverage bench nightly-arch \
+    nightly-exhaustive nightly-fuzz nightly-property symbols wheel install format clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
 
 demo: demo-image-python ## a photograph from C to NumPy and back, without a copy (FRAMEWORK=torch for PyTorch)
 
@@ -29,11 +31,26 @@ test-tsan: ## only the tests under the thread sanitizer
 test-python: ## only the Python tests
 	@tools/setup test tools/run_tests.py python
 
-coverage: ## line and branch coverage of the C sources, in build/coverage/report
+coverage: ## branch coverage of the core, which must be whole; a page for each source in build/coverage/report
 	@tools/setup coverage tools/coverage.sh
 
 bench: ## what is measured, beside its peers
 	@tools/setup bench bench/run.sh
+
+nightly-exhaustive: ## every small layout against slow oracles, at most an hour; MINUTES=N for less, goes on next time
+	@tools/setup nightly-exhaustive tools/nightly exhaustive
+
+nightly-fuzz: ## libFuzzer on checks, views and specs; the same
+	@tools/setup nightly-fuzz tools/nightly fuzz
+
+nightly-property: ## random programs of views and copies against NumPy; the same
+	@tools/setup nightly-property tools/nightly property
+
+nightly-arch: ## the unit tests on s390x and armhf under qemu, and as 32-bit x86
+	@tools/setup nightly-arch tools/nightly arch
+
+symbols: ## tests/abi/symbols.txt anew: the names that the shared library exports
+	@tools/setup build tests/abi/symbols.sh --update
 
 wheel: ## the Python package, in dist/
 	@tools/setup wheel python -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation -w dist .

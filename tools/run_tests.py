@@ -155,10 +155,10 @@ def ctest(stage, preset, *selection, env=None, before=()):
     return results
 
 
-def pytest(stage, *arguments, env=None, before=()):
+def pytest(stage, *arguments, tests="tests/python", env=None, before=()):
     junit = WORK / f"{stage.name}.xml"
     junit.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "tests/python", "-q", "-ra", "-p", "no:cacheprovider", f"--junit-xml={junit}"]
+    command = [sys.executable, "-m", "pytest", tests, "-q", "-ra", "-p", "no:cacheprovider", f"--junit-xml={junit}"]
     status = stage.run([*before, *command, *arguments], env=env, timeout=20 * MINUTES)
     if not junit.exists():
         raise CannotRun(f"pytest ended with {status} and no results")
@@ -182,7 +182,7 @@ def verdict(name, status):
 
 
 def stage_asan(stage):
-    """Unit tests under the address and undefined-behaviour sanitizers."""
+    """Unit tests, and the corpora of the fuzzers, under the address and undefined-behaviour sanitizers."""
     build(stage, "asan")
     return ctest(stage, "asan", "-LE", "compile|install", env=SANITIZER_OPTIONS)
 
@@ -303,6 +303,18 @@ def gcc_libraries(stage, *names):
     return " ".join(paths)
 
 
+def stage_property(stage):
+    """10,000 random programs of views and copies, on dlpark and on NumPy. More: make nightly-property."""
+    build(stage, "shared")
+    return pytest(stage, tests="tests/property")
+
+
+def stage_bench(stage):
+    """Every bench, one round: its results are checked, its times are not."""
+    status = stage.run(["bench/run.sh", "--quick"])
+    return [verdict("bench/run.sh", status)]
+
+
 def stage_demo(stage):
     """The demos, as `make demo` runs them."""
     results = []
@@ -376,6 +388,8 @@ STAGES = {
     "python": stage_python,
     "python-asan": stage_python_asan,
     "python-tsan": stage_python_tsan,
+    "property": stage_property,
+    "bench": stage_bench,
     "demo": stage_demo,
     "docs": stage_docs,
     "clang": stage_clang,

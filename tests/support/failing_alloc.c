@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 void *__real_malloc(size_t nbytes);
 void *__real_calloc(size_t count, size_t nbytes);
@@ -53,7 +54,7 @@ long failing_alloc_live(void)
 }
 
 /* More than any machine has. Refused here as the system would, since sanitizers and valgrind report the attempt. */
-#define TOO_MUCH ((size_t)1 << (sizeof(size_t) * 8 - 20))
+#define TOO_MUCH (sizeof(size_t) > 4 ? SIZE_MAX >> 20 : SIZE_MAX >> 1)
 
 static bool fails_this_time(size_t nbytes)
 {

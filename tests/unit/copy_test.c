@@ -258,8 +258,8 @@ static void no_elements_is_nothing_to_do(void **state)
     dlpark_view from = view_of(source, DLPARK_F32, 2, (int64_t[]){0, 3}, (int64_t[]){INT64_MIN, 7});
 
     assert_ok(dlpark_copy(&to, &from, e));
-    to.strides[1] = 0; /* the checks are the same whatever the extents of the others */
-    assert_fails(DLPARK_E_STRIDES, "extent 3", dlpark_copy(&to, &from, e));
+    to.strides[1] = 0; /* means nothing here */
+    assert_ok(dlpark_copy(&to, &from, e));
 }
 
 /* ---- Threads ---- */

@@ -151,7 +151,7 @@ static bool visit(const dlpark_view *view, bool *bits, bool set)
     bool met = false;
 
     do {
-        int64_t at = ((unsigned char *)view->data - memory) * 8 + view->bit_offset;
+        int64_t at = (int64_t)((unsigned char *)view->data - memory) * 8 + view->bit_offset;
         for (int i = 0; i < view->ndim; i++)
             at += index[i] * view->strides[i] * nbits;
         for (int64_t bit = 0; bit < nbits; bit++) {

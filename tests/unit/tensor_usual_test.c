@@ -145,9 +145,9 @@ static void storage_must_suffice_and_be_aligned(void **state)
     desc.storage = storage;
     desc.storage_nbytes = 40;
     assert_fails(DLPARK_E_ARGUMENT, "storage has 40 bytes", dlpark_tensor_new(&tensor, &desc, NULL, e));
-    desc.storage = storage + 8;
+    desc.storage = storage + 4; /* malloc's alignment is 8 or 16 */
     desc.storage_nbytes = 400;
-    assert_fails(DLPARK_E_ARGUMENT, "not aligned to 16", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    assert_fails(DLPARK_E_ARGUMENT, "is not aligned to", dlpark_tensor_new(&tensor, &desc, NULL, e));
     assert_int_equal(ended, 0);
 }
 
@@ -225,7 +225,7 @@ static void extra_bytes_lie_in_the_same_block(void **state)
         assert_int_equal(failing_alloc_count(), 1);
         unsigned char *extra = dlpark_tensor_extra(&tensor);
         assert_non_null(extra);
-        assert_int_equal((uintptr_t)extra % 16, 0);
+        assert_int_equal((uintptr_t)extra % _Alignof(max_align_t), 0);
         memset(extra, 0xAB, 100);
         assert_true(ndim == 0 || tensor.managed->dl_tensor.shape[0] == 2);
         dlpark_tensor_release(&tensor);
