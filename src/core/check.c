@@ -26,7 +26,7 @@ dlpark_status dlpark__check_head(const DLTensor *tensor, dlpark_error *err)
     return DLPARK_OK;
 }
 
-bool dlpark__check_reach(const DLTensor *tensor, uint64_t flags, const dlpark__extent *extent, int64_t *below,
+bool dlpark__check_reach(const DLTensor *tensor, uint64_t flags, const dlpark__span *extent, int64_t *below,
                          int64_t *above)
 {
     bool padded = (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
@@ -51,8 +51,7 @@ bool dlpark__check_address(const DLTensor *tensor, int64_t below, int64_t above)
            last <= limit;
 }
 
-dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const dlpark__extent *extent,
-                                  dlpark_error *err)
+dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const dlpark__span *extent, dlpark_error *err)
 {
     int64_t below, above;
 
@@ -64,7 +63,7 @@ dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const 
     return DLPARK_OK;
 }
 
-static dlpark_status check_scan(const DLTensor *tensor, dlpark_view *view, dlpark__extent *extent, dlpark_error *err)
+static dlpark_status check_scan(const DLTensor *tensor, dlpark_view *view, dlpark__span *extent, dlpark_error *err)
 {
     int64_t scratch[DLPARK_MAX_NDIM] DLPARK_UNINITIALIZED;
 
@@ -74,8 +73,7 @@ static dlpark_status check_scan(const DLTensor *tensor, dlpark_view *view, dlpar
 }
 
 static __attribute__((noinline)) dlpark_status check_unusual(const DLTensor *tensor, uint64_t flags, uint32_t write,
-                                                             dlpark__extent *extent, dlpark_view *view,
-                                                             dlpark_error *err)
+                                                             dlpark__span *extent, dlpark_view *view, dlpark_error *err)
 {
     if (DLPARK_UNLIKELY((flags & ~DLPARK__FLAGS_KNOWN) != 0 || !check_head_is_right(tensor)))
         return dlpark__check_explain(tensor, flags, true, err);
@@ -276,7 +274,7 @@ static inline CHECK_INLINE bool check_usual(const DLTensor *tensor, uint64_t fla
     return true;
 }
 
-dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, dlpark__extent *extent,
+dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, dlpark__span *extent,
                                    dlpark_view *view, dlpark_error *err)
 {
     uint64_t highest = 0;
@@ -285,7 +283,7 @@ dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint3
                         !(view != NULL ? check_usual(tensor, flags, write, false, &highest, view)
                                        : check_usual(tensor, flags, write, false, &highest, NULL))))
         return check_unusual(tensor, flags, write, extent, view, err);
-    *extent = (dlpark__extent){1, 0, (int64_t)highest};
+    *extent = (dlpark__span){1, 0, (int64_t)highest};
     return DLPARK_OK;
 }
 
@@ -293,7 +291,7 @@ dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint3
 static __attribute__((noinline)) dlpark_status check_raw(const DLTensor *tensor, uint64_t flags, dlpark_view *view,
                                                          dlpark_error *err)
 {
-    dlpark__extent extent;
+    dlpark__span extent;
 
     if (DLPARK_UNLIKELY(tensor == NULL))
         return dlpark__check_explain(NULL, 0, false, err);

@@ -125,7 +125,7 @@ static bool broken_reach(dlpark__judged *of, dlpark__faults *faults)
 
 static void broken_layout(dlpark__judged *of, dlpark__faults *faults)
 {
-    of->extent = (dlpark__extent){0, 0, -1};
+    of->extent = (dlpark__span){0, 0, -1};
     of->extent_known = true;
     if (of->empty)
         return;

@@ -55,7 +55,7 @@ static void hazard_unused_strides(const dlpark__judged *of, dlpark__faults *faul
 {
     const DLTensor *tensor = of->tensor;
     int64_t compact[DLPARK_MAX_NDIM];
-    dlpark__extent extent;
+    dlpark__span extent;
 
     (void)dlpark__layout_fill(tensor->ndim, tensor->shape, compact, &extent, NULL); /* known to fit */
     for (int32_t i = 0; i < tensor->ndim; i++)

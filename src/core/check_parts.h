@@ -24,7 +24,7 @@ typedef struct dlpark__judged {
     bool shape_known;  /* the lists may be read, and no extent is negative */
     bool extent_known; /* `extent` is right: nothing overflowed */
     bool empty;        /* an extent is 0 */
-    dlpark__extent extent;
+    dlpark__span extent;
 } dlpark__judged;
 
 /* Notes a fault; `what` is the message up to the table's words. `dimension` is -1 for a whole field. */
@@ -36,7 +36,7 @@ void dlpark__judge_broken(dlpark__judged *judged, bool lists, dlpark__faults *fa
 void dlpark__judge_hazards(const dlpark__judged *judged, dlpark__faults *faults);
 
 /* Bytes that a known extent reaches below and above element 0; false when they, or all elements, leave 63 bits. */
-bool dlpark__check_reach(const DLTensor *tensor, uint64_t flags, const dlpark__extent *extent, int64_t *below,
+bool dlpark__check_reach(const DLTensor *tensor, uint64_t flags, const dlpark__span *extent, int64_t *below,
                          int64_t *above);
 
 /* Whether that reach lies within the address space, or for a handle between its offset and the limit of one. */

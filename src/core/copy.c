@@ -54,8 +54,8 @@ static bool copy_meets(const dlpark_view *to, const dlpark_view *from)
     int64_t to_low, to_high, from_low, from_high;
     uintptr_t to_data = (uintptr_t)to->data, from_data = (uintptr_t)from->data;
 
-    dlpark__view_span(to, &to_low, &to_high);
-    dlpark__view_span(from, &from_low, &from_high);
+    dlpark__view_byte_range(to, &to_low, &to_high);
+    dlpark__view_byte_range(from, &from_low, &from_high);
     return to_data + (uintptr_t)to_high > from_data + (uintptr_t)from_low &&
            from_data + (uintptr_t)from_high > to_data + (uintptr_t)to_low;
 }

@@ -44,19 +44,22 @@ static inline void dlpark__tensor_normalise(DLTensor *tensor, int64_t numel)
 /* ---- layout.c ---- */
 
 /* What one pass over the dimensions finds. Without elements: numel 0, lowest 0, highest -1. */
-typedef struct dlpark__extent {
+typedef struct dlpark__span {
     int64_t numel;
     int64_t lowest; /* elements from element 0, at most 0 */
     int64_t highest;
-} dlpark__extent;
+} dlpark__span;
 
 /* The pass over given strides. ndim is in range and shape not NULL when there are dimensions. */
-dlpark_status dlpark__layout_scan(int32_t ndim, const int64_t *shape, const int64_t *strides, dlpark__extent *extent,
+dlpark_status dlpark__layout_scan(int32_t ndim, const int64_t *shape, const int64_t *strides, dlpark__span *extent,
                                   dlpark_error *err);
 
 /* The pass that makes compact strides on its way. */
-dlpark_status dlpark__layout_fill(int32_t ndim, const int64_t *shape, int64_t *strides, dlpark__extent *extent,
+dlpark_status dlpark__layout_fill(int32_t ndim, const int64_t *shape, int64_t *strides, dlpark__span *extent,
                                   dlpark_error *err);
+
+/* Whether the elements lie one after the other, the last dimension fastest or the first. True without elements. */
+bool dlpark__layout_is_dense(int32_t ndim, const int64_t *shape, const int64_t *strides, bool column_major);
 
 /* Bytes of `count` consecutive elements, rounded up once; false when they leave 63 bits. */
 bool dlpark__layout_bytes(DLDataType dtype, bool padded, int64_t count, int64_t *nbytes);
@@ -78,12 +81,12 @@ dlpark__list dlpark__layout_list(int32_t ndim, const int64_t *values);
 dlpark_status dlpark__check_head(const DLTensor *tensor, dlpark_error *err);
 
 /* Whether the bytes of a known extent can exist at the tensor's place: data, reach in bytes, address space. */
-dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const dlpark__extent *extent,
+dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const dlpark__span *extent,
                                   dlpark_error *err);
 
 /* dlpark_check() with the extent it found, and `write` (0 or UNKNOWN_WRITE) for the view's flags. The element count is
  * right only in whether it is 0. */
-dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, dlpark__extent *extent,
+dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, dlpark__span *extent,
                                    dlpark_view *view, dlpark_error *err);
 
 /* ---- check_all.c ---- */
@@ -108,6 +111,20 @@ dlpark__overlap dlpark__overlap_two(const dlpark_view *a, const dlpark_view *b, 
 
 /* ---- view.c ---- */
 
+/* Whether elements share bytes with their neighbours. */
+static inline bool dlpark__view_is_packed(const dlpark_view *view)
+{
+    return dlpark_dtype_is_packed(view->dtype) && (view->flags & DLPARK_VIEW_PADDED) == 0;
+}
+
+/* Bits from one element to the next, where they lie side by side. */
+static inline uint32_t dlpark__view_element_nbits(const dlpark_view *view)
+{
+    uint32_t nbits = dlpark_dtype_nbits(view->dtype);
+
+    return dlpark__view_is_packed(view) ? nbits : (nbits + 7) / 8 * 8;
+}
+
 /* Describes a tensor that is known to be right. `strides` NULL: the view's own have been filled in already. */
 void dlpark__view_fill(dlpark_view *view, const DLTensor *tensor, uint32_t flags, int64_t numel);
 
@@ -119,7 +136,7 @@ dlpark_status dlpark__view_check_host(const dlpark_view *view, dlpark_error *err
 dlpark_status dlpark__view_check_write(const dlpark_view *view, dlpark_error *err);
 
 /* The bytes from the lowest to past the highest that a view reaches, from its element 0. */
-void dlpark__view_span(const dlpark_view *view, int64_t *lowest, int64_t *past_highest);
+void dlpark__view_byte_range(const dlpark_view *view, int64_t *lowest, int64_t *past_highest);
 
 /* ---- memory.c ---- */
 
@@ -163,7 +180,7 @@ dlpark_status dlpark__desc_read_dims(const dlpark_dims *dims, int32_t ndim, int6
 
 /* Fills shape and strides, into `room` where they are copied or computed, and measures them. */
 dlpark_status dlpark__desc_read_dimensions(const dlpark_tensor_desc *desc, DLTensor *out, int64_t *room,
-                                           dlpark__extent *extent, dlpark_error *err);
+                                           dlpark__span *extent, dlpark_error *err);
 
 /* The flags of the struct that a description asks for. */
 uint64_t dlpark__desc_flags(const dlpark_tensor_desc *desc);

@@ -21,7 +21,7 @@ static dlpark_status layout_check_rank(int32_t ndim, const int64_t *shape, dlpar
 
 /* Decides what an overflow or a negative extent means: nothing, when another extent is 0. */
 static DLPARK_COLD dlpark_status layout_settle(int32_t ndim, const int64_t *shape, const int64_t *strides,
-                                               dlpark__extent *extent, dlpark_error *err)
+                                               dlpark__span *extent, dlpark_error *err)
 {
     DLTensor tensor = layout_describe(ndim, shape, strides);
     int64_t signs = 0;
@@ -33,11 +33,11 @@ static DLPARK_COLD dlpark_status layout_settle(int32_t ndim, const int64_t *shap
     }
     if (signs < 0 || !empty)
         return dlpark__check_explain(&tensor, 0, true, err);
-    *extent = (dlpark__extent){0, 0, -1};
+    *extent = (dlpark__span){0, 0, -1};
     return DLPARK_OK;
 }
 
-dlpark_status dlpark__layout_scan(int32_t ndim, const int64_t *shape, const int64_t *strides, dlpark__extent *extent,
+dlpark_status dlpark__layout_scan(int32_t ndim, const int64_t *shape, const int64_t *strides, dlpark__span *extent,
                                   dlpark_error *err)
 {
     int64_t numel = 1, low = 0, high = 0, reach;
@@ -58,7 +58,7 @@ dlpark_status dlpark__layout_scan(int32_t ndim, const int64_t *shape, const int6
     /* Both are negated or counted from 1 later on. */
     if (DLPARK_UNLIKELY(odd || high == INT64_MAX || low == INT64_MIN))
         return layout_settle(ndim, shape, strides, extent, err);
-    *extent = (dlpark__extent){numel, low, high};
+    *extent = (dlpark__span){numel, low, high};
     return DLPARK_OK;
 }
 
@@ -74,7 +74,7 @@ static DLPARK_COLD void layout_fill_empty(int32_t ndim, const int64_t *shape, in
     }
 }
 
-dlpark_status dlpark__layout_fill(int32_t ndim, const int64_t *shape, int64_t *strides, dlpark__extent *extent,
+dlpark_status dlpark__layout_fill(int32_t ndim, const int64_t *shape, int64_t *strides, dlpark__span *extent,
                                   dlpark_error *err)
 {
     int64_t numel = 1;
@@ -90,7 +90,7 @@ dlpark_status dlpark__layout_fill(int32_t ndim, const int64_t *shape, int64_t *s
         layout_fill_empty(ndim, shape, strides);
         return DLPARK_OK;
     }
-    *extent = (dlpark__extent){numel, 0, numel - 1};
+    *extent = (dlpark__span){numel, 0, numel - 1};
     return DLPARK_OK;
 }
 
@@ -137,7 +137,7 @@ dlpark_status dlpark_layout_numel(int32_t ndim, const int64_t *shape, int64_t *o
         odd |= __builtin_mul_overflow(numel, shape[i], &numel);
     }
     if (DLPARK_UNLIKELY(odd)) {
-        dlpark__extent extent;
+        dlpark__span extent;
         DLPARK_TRY(layout_settle(ndim, shape, NULL, &extent, err));
         numel = 0;
     }
@@ -147,34 +147,38 @@ dlpark_status dlpark_layout_numel(int32_t ndim, const int64_t *shape, int64_t *o
 
 dlpark_status dlpark_layout_compact_strides(int32_t ndim, const int64_t *shape, int64_t *out, dlpark_error *err)
 {
-    dlpark__extent extent;
+    dlpark__span extent;
 
     DLPARK_TRY(layout_check_rank(ndim, shape, err));
     return dlpark__layout_fill(ndim, shape, out, &extent, err);
 }
 
-bool dlpark_layout_is_compact(int32_t ndim, const int64_t *shape, const int64_t *strides)
+bool dlpark__layout_is_dense(int32_t ndim, const int64_t *shape, const int64_t *strides, bool column_major)
 {
     int64_t expected = 1;
-    bool compact = true;
+    bool dense = true;
 
-    if (strides == NULL)
-        return true;
-    for (int32_t i = ndim - 1; i >= 0; i--) {
+    for (int32_t at = 0; at < ndim; at++) {
+        int32_t i = column_major ? at : ndim - 1 - at;
         if (shape[i] == 0)
             return true;
         if (shape[i] == 1)
             continue;
         /* Only an extent of 0 can still change a no; only beside one can the product overflow. */
-        compact = compact && strides[i] == expected && !__builtin_mul_overflow(expected, shape[i], &expected);
+        dense = dense && strides[i] == expected && !__builtin_mul_overflow(expected, shape[i], &expected);
     }
-    return compact;
+    return dense;
+}
+
+bool dlpark_layout_is_compact(int32_t ndim, const int64_t *shape, const int64_t *strides)
+{
+    return strides == NULL || dlpark__layout_is_dense(ndim, shape, strides, false);
 }
 
 dlpark_status dlpark_layout_span(int32_t ndim, const int64_t *shape, const int64_t *strides, int64_t *lowest,
                                  int64_t *highest, dlpark_error *err)
 {
-    dlpark__extent extent;
+    dlpark__span extent;
     int64_t scratch[DLPARK_MAX_NDIM];
 
     DLPARK_TRY(layout_check_rank(ndim, shape, err));

@@ -266,8 +266,8 @@ static bool overlap_is_apart(const dlpark_view *a, const dlpark_view *b, uint64_
     const dlpark_view *first = before ? b : a, *second = before ? a : b;
     int64_t low, high, unused;
 
-    dlpark__view_span(first, &unused, &high);
-    dlpark__view_span(second, &low, &unused);
+    dlpark__view_byte_range(first, &unused, &high);
+    dlpark__view_byte_range(second, &low, &unused);
     return distance >= (uint64_t)high - (uint64_t)low;
 }
 

@@ -148,7 +148,7 @@ static dlpark_status tensor_fill_block(dlpark__block *block, const dlpark_tensor
 {
     DLTensor *made = &block->managed.dl_tensor;
     void *owner = desc->owner;
-    dlpark__extent extent;
+    dlpark__span extent;
 
     DLPARK_TRY(dlpark__desc_read_dimensions(desc, made, block->dimensions, &extent, err));
     block->managed.flags = dlpark__desc_flags(desc);

@@ -136,14 +136,14 @@ dlpark_status dlpark__desc_read_head(const dlpark_tensor_desc *desc, DLTensor *o
 }
 
 dlpark_status dlpark__desc_read_dimensions(const dlpark_tensor_desc *desc, DLTensor *out, int64_t *room,
-                                           dlpark__extent *extent, dlpark_error *err)
+                                           dlpark__span *extent, dlpark_error *err)
 {
     int32_t ndim = desc->ndim;
 
     if (ndim == 0) {
         out->shape = NULL;
         out->strides = NULL;
-        *extent = (dlpark__extent){1, 0, 0};
+        *extent = (dlpark__span){1, 0, 0};
         return DLPARK_OK;
     }
     if (desc->shape_borrowed == NULL) {

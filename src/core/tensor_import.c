@@ -23,7 +23,7 @@ static void import_end_legacy(void *theirs)
 }
 
 /* Whether a checked tensor keeps already what a tensor given out by this library promises. */
-static bool import_is_conformant(const DLManagedTensorVersioned *theirs, const dlpark__extent *extent)
+static bool import_is_conformant(const DLManagedTensorVersioned *theirs, const dlpark__span *extent)
 {
     const DLTensor *tensor = &theirs->dl_tensor;
 
@@ -35,7 +35,7 @@ static bool import_is_conformant(const DLManagedTensorVersioned *theirs, const d
 }
 
 /* A wrapper that describes a checked foreign tensor as we promise, and ends it through `release(theirs)`. */
-static dlpark_status import_wrap(const DLTensor *tensor, uint64_t flags, const dlpark__extent *extent, void *theirs,
+static dlpark_status import_wrap(const DLTensor *tensor, uint64_t flags, const dlpark__span *extent, void *theirs,
                                  void (*release)(void *), dlpark__block **out, dlpark_error *err)
 {
     dlpark__block *block = dlpark__block_new(tensor->strides == NULL ? tensor->ndim : 0, theirs, release);
@@ -48,7 +48,7 @@ static dlpark_status import_wrap(const DLTensor *tensor, uint64_t flags, const d
     *made = *tensor;
     block->managed.flags = flags;
     if (tensor->strides == NULL) {
-        dlpark__extent again; /* known to succeed: the check has made the same pass */
+        dlpark__span again; /* known to succeed: the check has made the same pass */
         (void)dlpark__layout_fill(tensor->ndim, tensor->shape, block->dimensions, &again, NULL);
         made->strides = tensor->ndim > 0 ? block->dimensions : NULL;
     }
@@ -95,7 +95,7 @@ dlpark_status dlpark_tensor_import(dlpark_tensor *tensor, DLManagedTensorVersion
                                    dlpark_error *err)
 {
     DLManagedTensorVersioned *taken = theirs != NULL ? *theirs : NULL;
-    dlpark__extent extent;
+    dlpark__span extent;
 
     DLPARK_TRY(import_check_arguments(tensor, taken, err));
     DLPARK_TRY(dlpark_abi_check(taken->version, err)); /* of another major nothing else may be read */
@@ -116,7 +116,7 @@ dlpark_status dlpark_tensor_import_legacy(dlpark_tensor *tensor, DLManagedTensor
                                           dlpark_error *err)
 {
     DLManagedTensor *taken = theirs != NULL ? *theirs : NULL;
-    dlpark__extent extent;
+    dlpark__span extent;
     dlpark__block *block;
 
     DLPARK_TRY(import_check_arguments(tensor, taken, err));

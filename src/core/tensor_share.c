@@ -23,7 +23,7 @@ static bool share_find_bytes(const dlpark_view *view, uint64_t *first, uint64_t 
 
     if (dlpark_view_numel(view) == 0)
         return false;
-    dlpark__view_span(view, &lowest, &past_highest);
+    dlpark__view_byte_range(view, &lowest, &past_highest);
     *first = base + (uint64_t)lowest;
     *past_last = base + (uint64_t)past_highest;
     return true;

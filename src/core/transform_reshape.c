@@ -194,7 +194,7 @@ static __attribute__((noinline)) dlpark_status reshape_many(dlpark_view *view, r
 /* Strides mean nothing without elements; compact ones surprise nobody. */
 static DLPARK_COLD void reshape_empty(dlpark_view *view, reshape_target target)
 {
-    dlpark__extent extent;
+    dlpark__span extent;
 
     reshape_store_shape(view, target);
     (void)dlpark__layout_fill(view->ndim, view->shape, view->strides, &extent, NULL);

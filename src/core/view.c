@@ -109,7 +109,7 @@ dlpark_status dlpark__view_check_host(const dlpark_view *view, dlpark_error *err
     return DLPARK_OK;
 }
 
-void dlpark__view_span(const dlpark_view *view, int64_t *lowest, int64_t *past_highest)
+void dlpark__view_byte_range(const dlpark_view *view, int64_t *lowest, int64_t *past_highest)
 {
     int64_t low = 0, high = 0;
 
