@@ -2,7 +2,7 @@ import dlpark
 import numpy as np
 
 photo = dlpark.load_image("photo.jpg")      # decoded by libjpeg-turbo straight into the tensor
-print(photo)
+print(repr(photo))
 pixels = np.from_dlpack(photo)              # the same memory
 pixels[...] = pixels[..., ::-1].copy()      # red and blue change places
 dlpark.save_image("out.webp", photo)        # which C sees
