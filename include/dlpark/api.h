@@ -1,5 +1,6 @@
 /**
  * The attributes that every public header of dlpark uses. Nothing here is of interest to a caller.
+ * In all of them, pointers must not be NULL unless a parameter says optional; release functions accept NULL.
  */
 #ifndef DLPARK_API_H
 #define DLPARK_API_H

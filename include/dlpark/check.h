@@ -6,6 +6,7 @@
  *
  * Needed only for a tensor that stays somebody else's; a tensor that is made or imported is checked on the way. Whoever
  * wants to know everything that is wrong, and what others will misread, asks dlpark_check_all().
+ * Pointers must not be NULL unless a parameter says optional.
  */
 #ifndef DLPARK_CHECK_H
 #define DLPARK_CHECK_H
@@ -37,7 +38,8 @@ typedef struct dlpark_fault {
 /**
  * Checks a borrowed tensor and describes it as a view. Reports the first fault.
  *
- * @param tensor  in, borrowed. Its memory is not read, only its description.
+ * @param tensor  in, borrowed. Its memory is not read, only its description; its shape and strides may point into `view`.
+ *                NULL is refused.
  * @param flags   in. The flags of the versioned struct that it came from; 0 if there was none.
  * @param view    out, optional. Points to the tensor's memory and is valid as long as that. Carries READ_ONLY and
  *                PADDED from `flags`, and UNKNOWN_WRITE. Unspecified on failure.
@@ -47,7 +49,8 @@ typedef struct dlpark_fault {
  *         DLPARK_E_FLAGS (a bit that DLPack 1.3 does not define; PADDED on a dtype of whole bytes is harmless);
  *         DLPARK_E_RANK (negative, or above DLPARK_MAX_NDIM); DLPARK_E_DTYPE; DLPARK_E_DEVICE;
  *         DLPARK_E_SHAPE (NULL with a rank above 0, or a negative extent);
- *         DLPARK_E_OVERFLOW (the element count or the reach in bytes leaves 63 bits, or the address space);
+ *         DLPARK_E_OVERFLOW (the element count or the reach in bytes leaves 63 bits, or the address space; a byte_offset
+ *         of 2^63 or more; elements of a handle outside the bytes 0 to 2^63-1);
  *         DLPARK_E_DATA (NULL although there are elements).
  * Units:   strides in elements; NULL strides are compact row-major.
  * Threads: any, as long as nobody changes the description meanwhile.

@@ -4,6 +4,8 @@
  *     DLDevice device;
  *     DLPARK_TRY(dlpark_device_parse("cuda:1", &device, err));
  *     printf("%s\n", dlpark_device_name(device).text);          // cuda:1
+ *
+ * Pointers must not be NULL unless a parameter says optional.
  */
 #ifndef DLPARK_DEVICE_H
 #define DLPARK_DEVICE_H

@@ -6,7 +6,7 @@
  *         printf("%s: %s\n", dlpark_rule_name(fault.rule), fault.message);
  *
  * A broken rule makes dlpark_check() refuse the tensor. A hazard is legal and accepted, and some consumer in the field
- * is known to misread it; the rule says which.
+ * is known to misread it; the rule says which. Pointers must not be NULL unless a parameter says optional.
  */
 #ifndef DLPARK_RULE_H
 #define DLPARK_RULE_H
@@ -53,7 +53,7 @@ DLPARK_BEGIN_C
     X(NBYTES, 16, BROKEN, E_OVERFLOW, "strides", "at most 2^63-1 bytes",                                               \
       "The elements, or the way to the farthest of them, are more bytes than can be addressed.")                       \
     X(ADDRESS, 17, BROKEN, E_OVERFLOW, "data", "memory within the address space",                                      \
-      "The lowest or the highest element, byte_offset counted in, lies beyond what an address can say.")               \
+      "An element lies where no address is; byte_offset, and the way to an element of a handle, are below 2^63.")      \
     X(NULL_STRIDES, 100, HAZARD, OK, "strides", "a list from DLPack 1.2 on",                                           \
       "The Rust crates dlpark and dlpk refuse NULL strides from version 1.2 on; this library takes them as compact.")  \
     X(BYTE_OFFSET, 101, HAZARD, OK, "byte_offset", "0 where it can be added to data",                                  \

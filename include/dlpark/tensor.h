@@ -14,6 +14,7 @@
  * What an owner holds always has strides (above rank 0) and a deleter, no byte offset where addresses can be added, NULL data when
  * there are no elements, and has passed dlpark_check(). So export moves a pointer and cannot fail.
  * One variable belongs to one thread at a time; the tensor may be released on any thread.
+ * Pointers must not be NULL unless a parameter says optional, or a status is listed for it; release accepts NULL.
  */
 #ifndef DLPARK_TENSOR_H
 #define DLPARK_TENSOR_H
@@ -92,7 +93,15 @@ DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_tensor_alloc(dlpark_tensor *
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_import(dlpark_tensor *tensor, DLManagedTensorVersioned **theirs,
                                                                dlpark_view *view, dlpark_error *err);
 
-/** The same for the legacy ABI, always with one wrapper. The view says UNKNOWN_WRITE: nobody said it may be written. */
+/**
+ * The same for the legacy ABI, with one wrapper; but a tensor that this library gave out by dlpark_tensor_export_legacy()
+ * is taken back itself, and what that lost stays lost.
+ *
+ * The view says UNKNOWN_WRITE: nobody said that the memory may be written. DLPack has no flag for this, so the struct says
+ * READ_ONLY to whoever receives it from dlpark_tensor_export(); a dlpark_tensor_import() by this library restores
+ * UNKNOWN_WRITE. dlpark_view_allow_write() changes the view alone, and dlpark_tensor_share() of that view makes an owner
+ * which says so to everybody.
+ */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_import_legacy(dlpark_tensor *tensor, DLManagedTensor **theirs,
                                                                       dlpark_view *view, dlpark_error *err);
 
@@ -103,10 +112,11 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_import_legacy(dlpark_ten
  * @param part    out. Must be empty; stays so on failure. May be shared again, exported, and ended like any tensor.
  * @param tensor  in, out. Not empty. Its memory, layout and views stay; it no longer says IS_COPIED, since it is no sole
  *                owner any more. `tensor->managed` may change.
- * @param view    in, optional. The part: any view of the tensor's memory. NULL is the whole.
+ * @param view    in, optional. The part: any view of the tensor's memory, checked as by dlpark_check(). NULL is the whole.
  * @param err     out, optional.
  * @return DLPARK_OK; DLPARK_E_ARGUMENT (NULL, an empty tensor, or a view outside its memory); DLPARK_E_NOT_EMPTY;
- *         DLPARK_E_LAYOUT (a view that begins inside a byte, which DLPack cannot express); DLPARK_E_MEMORY.
+ *         DLPARK_E_LAYOUT (a view that begins inside a byte, which DLPack cannot express); DLPARK_E_MEMORY; and as
+ *         dlpark_check().
  * Ownership: `part` is READ_ONLY if the tensor or the view is. A view of UNKNOWN_WRITE makes a part of it; one that
  *            dlpark_view_allow_write() allowed makes a part that may be written.
  * Threads:   tensors that share memory may be used on different threads, each by one at a time.
@@ -129,6 +139,7 @@ DLPARK_API void *dlpark_tensor_extra(const dlpark_tensor *tensor);
 /**
  * Gives the tensor out. Only moves a pointer; cannot fail.
  *
+ * @param tensor  in, out. Empty afterwards, and may be before.
  * @return what the receiver ends by its `deleter`, once, on any thread; never without a deleter. NULL if empty.
  */
 DLPARK_INLINE DLPARK_NODISCARD DLManagedTensorVersioned *dlpark_tensor_export(dlpark_tensor *tensor);
@@ -141,8 +152,8 @@ DLPARK_INLINE DLPARK_NODISCARD DLManagedTensorVersioned *dlpark_tensor_export(dl
  *                 since a legacy tensor cannot say it. 0 to lose nothing.
  * @param out      out. Must point to NULL; what the receiver ends by its `deleter`. NULL stays on failure.
  * @param err      out, optional.
- * @return DLPARK_OK; DLPARK_E_ARGUMENT (empty tensor); DLPARK_E_NOT_EMPTY; DLPARK_E_READ_ONLY; DLPARK_E_FLAGS (padded);
- *         DLPARK_E_MEMORY.
+ * @return DLPARK_OK; DLPARK_E_ARGUMENT (NULL or empty tensor); DLPARK_E_NOT_EMPTY; DLPARK_E_READ_ONLY;
+ *         DLPARK_E_FLAGS (padded sub-byte elements); DLPARK_E_MEMORY.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_export_legacy(dlpark_tensor *tensor, uint64_t dropped,
                                                                       DLManagedTensor **out, dlpark_error *err);

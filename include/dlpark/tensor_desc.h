@@ -6,6 +6,7 @@
  *
  * A field that is not named is zero and has its plain meaning. Lists may have any integer type; they are borrowed until
  * the call returns, and copied.
+ * Pointers must not be NULL unless a parameter says optional; a field may be NULL, and then has its plain meaning.
  */
 #ifndef DLPARK_TENSOR_DESC_H
 #define DLPARK_TENSOR_DESC_H
@@ -41,8 +42,8 @@ typedef struct dlpark_allocator {
 } dlpark_allocator;
 
 /** dlpark_tensor_desc.flags: what dlpark_tensor_new() may be told of the memory. */
-#define DLPARK_TENSOR_READ_ONLY    UINT64_C(0x1)     /**< nobody may write; implied by `data_const` */
-#define DLPARK_TENSOR_PADDED       UINT64_C(0x4)     /**< each sub-byte element fills whole bytes of its own */
+#define DLPARK_TENSOR_READ_ONLY    UINT64_C(0x1) /**< nobody may write; implied by `data_const` */
+#define DLPARK_TENSOR_PADDED       UINT64_C(0x4) /**< each sub-byte element fills whole bytes; else without effect */
 #define DLPARK_TENSOR_CLAIM_COPIED UINT64_C(0x10000) /**< sets IS_COPIED: the caller vouches that nobody else sees it */
 
 /**
@@ -56,7 +57,8 @@ typedef struct dlpark_tensor_desc {
     DLDevice device;                 /**< {0, 0} is the CPU */
     int32_t ndim;                    /**< 0 to DLPARK_MAX_NDIM */
     dlpark_dims shape;               /**< `ndim` extents, copied */
-    dlpark_dims strides;             /**< `ndim` strides in elements, copied; absent: compact row-major */
+    dlpark_dims strides;             /**< `ndim` strides in elements, copied; absent, or without
+                                          elements: compact row-major */
     const int64_t *shape_borrowed;   /**< instead of `shape`: not copied, must outlive the tensor */
     const int64_t *strides_borrowed; /**< instead of `strides`: not copied, must outlive the tensor */
     uint64_t flags;                  /**< DLPARK_TENSOR_* */
@@ -65,7 +67,7 @@ typedef struct dlpark_tensor_desc {
     size_t extra_nbytes;          /**< bytes for the caller in the same block, below 2^31: dlpark_tensor_extra() */
     void *storage;                /**< memory of the caller's for the header, instead of malloc; aligned as malloc's.
                                           It must outlive the receiver; `release` is its last touch */
-    size_t storage_nbytes;        /**< at least DLPARK_TENSOR_STORAGE_NBYTES(ndim) + extra_nbytes */
+    size_t storage_nbytes; /**< at least DLPARK_TENSOR_STORAGE_NBYTES(ndim) + extra_nbytes; 0 without `storage` */
     const dlpark_allocator *allocator; /**< for header, extra bytes and, in alloc, data; NULL: malloc */
     size_t alignment_bytes;            /**< of element 0, a power of two; alloc makes it so, 0 is 64; new refuses data
                                           that is not, 0 asks for nothing */
@@ -81,9 +83,10 @@ DLPARK_INLINE bool dlpark__tensor_desc_is_usual(const dlpark_tensor_desc *desc);
 DLPARK_INLINE bool dlpark__tensor_desc_is_usual(const dlpark_tensor_desc *desc)
 {
     return !desc->data_const && desc->byte_offset == 0 && desc->flags == 0 && desc->extra_nbytes == 0 &&
-           !desc->allocator && desc->alignment_bytes == 0 && !desc->shape_borrowed && !desc->strides_borrowed &&
-           dlpark__device_is_usual(desc->device) && desc->shape.width == -8 &&
-           (!desc->strides.values || desc->strides.width == -8) && dlpark__dtype_is_usual(desc->dtype);
+           !desc->allocator && desc->alignment_bytes == 0 && (desc->storage || desc->storage_nbytes == 0) &&
+           !desc->shape_borrowed && !desc->strides_borrowed && dlpark__device_is_usual(desc->device) &&
+           desc->shape.width == -8 && (!desc->strides.values || desc->strides.width == -8) &&
+           dlpark__dtype_is_usual(desc->dtype);
 }
 
 /* Whether the storage of a description is aligned, and holds a header of its rank. */

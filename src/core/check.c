@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "check_parts.h"
+#include "pair.h"
+#include "usual.h"
 
 _Static_assert(DLPARK__FLAGS_KNOWN == 7, "known flags are compared as one number");
 
@@ -57,7 +59,9 @@ dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const 
 
     if (extent->numel == 0)
         return DLPARK_OK;
-    if (DLPARK_UNLIKELY(tensor->data == NULL || !dlpark__check_reach(tensor, flags, extent, &below, &above) ||
+    /* One more to either side, and the distance could not be counted from 1. */
+    if (DLPARK_UNLIKELY(extent->lowest == -INT64_MAX || tensor->data == NULL ||
+                        !dlpark__check_reach(tensor, flags, extent, &below, &above) ||
                         !dlpark__check_address(tensor, below, above)))
         return dlpark__check_explain(tensor, flags, true, err);
     return DLPARK_OK;
@@ -73,61 +77,33 @@ static dlpark_status check_scan(const DLTensor *tensor, dlpark_view *view, dlpar
 }
 
 static __attribute__((noinline)) dlpark_status check_unusual(const DLTensor *tensor, uint64_t flags, uint32_t write,
-                                                             dlpark__span *extent, dlpark_view *view, dlpark_error *err)
+                                                             bool *empty, dlpark_view *view, dlpark_error *err)
 {
+    dlpark__span extent;
+
     if (DLPARK_UNLIKELY((flags & ~DLPARK__FLAGS_KNOWN) != 0 || !check_head_is_right(tensor)))
         return dlpark__check_explain(tensor, flags, true, err);
-    DLPARK_TRY(check_scan(tensor, view, extent, err));
-    DLPARK_TRY(dlpark__check_bytes(tensor, flags, extent, err));
+    DLPARK_TRY(check_scan(tensor, view, &extent, err));
+    DLPARK_TRY(dlpark__check_bytes(tensor, flags, &extent, err));
     if (view != NULL)
-        dlpark__view_fill(view, tensor, (uint32_t)flags | write, extent->numel);
+        dlpark__view_fill(view, tensor, (uint32_t)flags | write, extent.numel);
+    *empty = extent.numel == 0;
     return DLPARK_OK;
 }
 
 /* ---- The usual way ---- */
-
-/* Each caller has a copy of its own, without the parts that it never enters. */
-#if defined(__OPTIMIZE__)
-#define CHECK_INLINE __attribute__((always_inline))
-#else
-#define CHECK_INLINE
-#endif
 
 /* Addressable devices other than the CPU, each a bit. */
 #define CHECK_DEVICES                                                                                                  \
     (DLPARK_DEVICE_BIT(kDLCUDA) | DLPARK_DEVICE_BIT(kDLCUDAHost) | DLPARK_DEVICE_BIT(kDLROCM) |                        \
      DLPARK_DEVICE_BIT(kDLROCMHost) | DLPARK_DEVICE_BIT(kDLCUDAManaged))
 
-/* Strides and byte_offset below this, and extents up to it, keep every product and every sum within 63 bits: with the
- * element count below 2^59 the reach is below 2^58. */
-#define CHECK_LIMIT ((uint64_t)1 << 28)
+/* Extents less 1 up to this keep the count of elements of 16 bytes within 63 bits, for each of the short ranks. Of any
+ * rank, the count below 2^59 keeps the reach below 2^58. */
+static const uint32_t check_roots[DLPARK__USUAL_SHORT + 1] = {0, (1 << 28) - 1, (1 << 28) - 1, (1 << 19) - 1,
+                                                              (1 << 14) - 1};
 
-/* Extents less 1 up to this keep the count of elements of 16 bytes within 63 bits, for each of the short ranks. */
-#define CHECK_SHORT 4
-static const uint32_t check_roots[CHECK_SHORT + 1] = {0, (1 << 28) - 1, (1 << 28) - 1, (1 << 19) - 1, (1 << 14) - 1};
-
-/* The usual dtypes: by code, a bit for each size in bytes. */
-static const uint32_t check_sizes[8] = {
-    [kDLInt] = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8,
-    [kDLUInt] = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8,
-    [kDLFloat] = 1 << 2 | 1 << 4 | 1 << 8,
-    [kDLBfloat] = 1 << 2,
-    [kDLComplex] = 1 << 8 | 1 << 16,
-    [kDLBool] = 1 << 1,
-};
-
-/* Whether a dtype is usual, and then the bytes of an element. */
-static inline CHECK_INLINE bool check_dtype(DLDataType dtype, uint32_t *nbytes)
-{
-    /* One load, where the machine's byte order allows it. */
-    uint32_t word = dtype.code | (uint32_t)dtype.bits << 8 | (uint32_t)dtype.lanes << 16;
-
-    /* One lane, a code below 8, and whole bytes. */
-    *nbytes = word >> 11 & 31;
-    return (word & 0xFFFF07F8) == 0x00010000 && (check_sizes[word & 7] >> *nbytes & 1) != 0;
-}
-
-static inline CHECK_INLINE bool check_device(DLDevice device)
+static DLPARK__USUAL_INLINE bool check_device(DLDevice device)
 {
     const DLDevice cpu = DLPARK_DEVICE_CPU;
 
@@ -143,8 +119,8 @@ typedef struct check_sum {
     bool overflow;    /* of the element count, where that has been counted */
 } check_sum;
 
-static inline CHECK_INLINE void check_add(check_sum *sum, const int64_t *shape, const int64_t *strides,
-                                          dlpark_view *view, size_t i)
+static DLPARK__USUAL_INLINE void check_add(check_sum *sum, const int64_t *shape, const int64_t *strides,
+                                           dlpark_view *view, size_t i)
 {
     uint64_t extent = (uint64_t)shape[i], stride = (uint64_t)strides[i];
 
@@ -158,8 +134,8 @@ static inline CHECK_INLINE void check_add(check_sum *sum, const int64_t *shape, 
 }
 
 /* Measures up to four given dimensions, and copies them on the way where there is a view. */
-static inline CHECK_INLINE check_sum check_pass_short(int32_t ndim, const int64_t *shape, const int64_t *strides,
-                                                      dlpark_view *view)
+static DLPARK__USUAL_INLINE check_sum check_pass_short(int32_t ndim, const int64_t *shape, const int64_t *strides,
+                                                       dlpark_view *view)
 {
     check_sum sum = {0, 0, 0, false};
 
@@ -182,8 +158,8 @@ static inline CHECK_INLINE check_sum check_pass_short(int32_t ndim, const int64_
 }
 
 /* The same of any rank, two dimensions at a time. */
-static inline CHECK_INLINE check_sum check_pass_long(size_t ndim, const int64_t *shape, const int64_t *strides,
-                                                     dlpark_view *view)
+static DLPARK__USUAL_INLINE check_sum check_pass_long(size_t ndim, const int64_t *shape, const int64_t *strides,
+                                                      dlpark_view *view)
 {
     check_sum sum = {0, 0, 0, false};
     int64_t numel = 1;
@@ -194,9 +170,9 @@ static inline CHECK_INLINE check_sum check_pass_long(size_t ndim, const int64_t 
         numel = shape[0];
     }
     for (; i < ndim; i += 2) {
-        if (view != NULL) { /* one vector move, where two numbers would be two */
-            memcpy(view->shape + i, shape + i, 2 * sizeof *shape);
-            memcpy(view->strides + i, strides + i, 2 * sizeof *strides);
+        if (view != NULL) {
+            dlpark__pair_store(view->shape + i, dlpark__pair_load(shape + i));
+            dlpark__pair_store(view->strides + i, dlpark__pair_load(strides + i));
         }
         check_add(&sum, shape, strides, NULL, i);
         check_add(&sum, shape, strides, NULL, i + 1);
@@ -208,7 +184,7 @@ static inline CHECK_INLINE check_sum check_pass_long(size_t ndim, const int64_t 
 }
 
 /* The same with compact strides, which are made on the way, from the last dimension to the first. */
-static inline CHECK_INLINE check_sum check_pass_compact(int32_t ndim, const int64_t *shape, dlpark_view *view)
+static DLPARK__USUAL_INLINE check_sum check_pass_compact(int32_t ndim, const int64_t *shape, dlpark_view *view)
 {
     check_sum sum = {0, 0, 0, false};
     int64_t numel = 1;
@@ -228,7 +204,7 @@ static inline CHECK_INLINE check_sum check_pass_compact(int32_t ndim, const int6
 }
 
 /* Whether the bytes of the elements exist. One less than NULL is as high as an address can be. */
-static inline CHECK_INLINE bool check_place(const DLTensor *tensor, uint64_t highest, uint32_t nbytes)
+static DLPARK__USUAL_INLINE bool check_place(const DLTensor *tensor, uint64_t highest, uint32_t nbytes)
 {
     uintptr_t last;
 
@@ -236,7 +212,7 @@ static inline CHECK_INLINE bool check_place(const DLTensor *tensor, uint64_t hig
            !__builtin_add_overflow(last, (highest + 1) * nbytes, &last);
 }
 
-static inline CHECK_INLINE check_sum check_pass(const DLTensor *tensor, bool is_short, dlpark_view *view)
+static DLPARK__USUAL_INLINE check_sum check_pass(const DLTensor *tensor, bool is_short, dlpark_view *view)
 {
     if (is_short)
         return check_pass_short(tensor->ndim, tensor->shape, tensor->strides, view);
@@ -247,18 +223,17 @@ static inline CHECK_INLINE check_sum check_pass(const DLTensor *tensor, bool is_
 
 /* Whether a tensor of a rank in range is right, and of the kind that this way knows; then fills the view, if there is
  * one. The dimensions go first: what is looked at after them need not be kept meanwhile. */
-static inline CHECK_INLINE bool check_usual(const DLTensor *tensor, uint64_t flags, uint32_t write, bool is_short,
-                                            uint64_t *highest, dlpark_view *view)
+static DLPARK__USUAL_INLINE bool check_usual(const DLTensor *tensor, uint64_t flags, uint32_t write, bool is_short,
+                                             dlpark_view *view)
 {
     uint32_t nbytes;
 
     if (DLPARK_UNLIKELY(tensor->shape == NULL || (is_short && tensor->strides == NULL)))
         return false;
     check_sum sum = check_pass(tensor, is_short, view);
-    *highest = sum.highest;
-    if (DLPARK_UNLIKELY(sum.overflow || sum.extents > (is_short ? check_roots[tensor->ndim] : CHECK_LIMIT) ||
-                        (sum.strides | tensor->byte_offset) >= CHECK_LIMIT || flags > DLPARK__FLAGS_KNOWN ||
-                        !check_device(tensor->device) || !check_dtype(tensor->dtype, &nbytes) ||
+    if (DLPARK_UNLIKELY(sum.overflow || sum.extents > (is_short ? check_roots[tensor->ndim] : DLPARK__USUAL_LIMIT) ||
+                        (sum.strides | tensor->byte_offset) >= DLPARK__USUAL_LIMIT || flags > DLPARK__FLAGS_KNOWN ||
+                        !check_device(tensor->device) || !dlpark__usual_dtype(tensor->dtype, &nbytes) ||
                         !check_place(tensor, sum.highest, nbytes)))
         return false;
     if (view != NULL) {
@@ -274,50 +249,80 @@ static inline CHECK_INLINE bool check_usual(const DLTensor *tensor, uint64_t fla
     return true;
 }
 
-dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, dlpark__span *extent,
+/* Whether a list lies in the view that is about to be written. */
+static DLPARK__USUAL_INLINE bool check_is_inside(const int64_t *list, const dlpark_view *view)
+{
+    return (uintptr_t)list - (uintptr_t)view < sizeof *view;
+}
+
+static DLPARK__USUAL_INLINE bool check_aliases(const DLTensor *tensor, const dlpark_view *view)
+{
+    return check_is_inside(tensor->shape, view) || check_is_inside(tensor->strides, view);
+}
+
+/* Any tensor whose lists do not lie in the view. */
+static __attribute__((noinline)) dlpark_status check_apart(const DLTensor *tensor, uint64_t flags, uint32_t write,
+                                                           bool *empty, dlpark_view *view, dlpark_error *err)
+{
+    if (DLPARK_UNLIKELY((uint32_t)tensor->ndim > DLPARK_MAX_NDIM ||
+                        !(view != NULL ? check_usual(tensor, flags, write, false, view)
+                                       : check_usual(tensor, flags, write, false, NULL))))
+        return check_unusual(tensor, flags, write, empty, view, err);
+    *empty = false;
+    return DLPARK_OK;
+}
+
+/* A tensor whose lists lie in the view: they are copied away first, where their length is known. */
+static DLPARK_COLD dlpark_status check_aliased(const DLTensor *tensor, uint64_t flags, uint32_t write, bool *empty,
+                                               dlpark_view *view, dlpark_error *err)
+{
+    int64_t shape[DLPARK_MAX_NDIM], strides[DLPARK_MAX_NDIM];
+    size_t ndim = (uint32_t)tensor->ndim <= DLPARK_MAX_NDIM ? (size_t)tensor->ndim : 0;
+    DLTensor apart = *tensor;
+
+    if (tensor->shape != NULL)
+        apart.shape = memcpy(shape, tensor->shape, ndim * sizeof *shape);
+    if (tensor->strides != NULL)
+        apart.strides = memcpy(strides, tensor->strides, ndim * sizeof *strides);
+    return check_apart(&apart, flags, write, empty, view, err);
+}
+
+dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, bool *empty,
                                    dlpark_view *view, dlpark_error *err)
 {
-    uint64_t highest = 0;
-
-    if (DLPARK_UNLIKELY((uint32_t)tensor->ndim > DLPARK_MAX_NDIM ||
-                        !(view != NULL ? check_usual(tensor, flags, write, false, &highest, view)
-                                       : check_usual(tensor, flags, write, false, &highest, NULL))))
-        return check_unusual(tensor, flags, write, extent, view, err);
-    *extent = (dlpark__span){1, 0, (int64_t)highest};
-    return DLPARK_OK;
+    if (view != NULL && DLPARK_UNLIKELY(check_aliases(tensor, view)))
+        return check_aliased(tensor, flags, write, empty, view, err);
+    return check_apart(tensor, flags, write, empty, view, err);
 }
 
 /* What dlpark_check() does for four dimensions and a view is apart from the rest, and pays for no registers but its own. */
 static __attribute__((noinline)) dlpark_status check_raw(const DLTensor *tensor, uint64_t flags, dlpark_view *view,
                                                          dlpark_error *err)
 {
-    dlpark__span extent;
+    bool empty;
 
     if (DLPARK_UNLIKELY(tensor == NULL))
         return dlpark__check_explain(NULL, 0, false, err);
-    return dlpark__check_tensor(tensor, flags, DLPARK_VIEW_UNKNOWN_WRITE, &extent, view, err);
+    return dlpark__check_tensor(tensor, flags, DLPARK_VIEW_UNKNOWN_WRITE, &empty, view, err);
 }
 
 /* Without a view; the parameters are those of its callers, so that they need not be moved. */
 static __attribute__((noinline)) dlpark_status check_raw_alone(const DLTensor *tensor, uint64_t flags,
                                                                dlpark_view *view, dlpark_error *err)
 {
-    uint64_t highest;
-
-    if (DLPARK_LIKELY(check_usual(tensor, flags, DLPARK_VIEW_UNKNOWN_WRITE, true, &highest, NULL)))
+    if (DLPARK_LIKELY(check_usual(tensor, flags, DLPARK_VIEW_UNKNOWN_WRITE, true, NULL)))
         return DLPARK_OK;
     return check_raw(tensor, flags, view, err);
 }
 
 dlpark_status dlpark_check(const DLTensor *tensor, uint64_t flags, dlpark_view *view, dlpark_error *err)
 {
-    uint64_t highest;
-
-    if (DLPARK_UNLIKELY(tensor == NULL || (uint32_t)tensor->ndim > CHECK_SHORT))
+    if (DLPARK_UNLIKELY(tensor == NULL || (uint32_t)tensor->ndim > DLPARK__USUAL_SHORT))
         return check_raw(tensor, flags, view, err);
     if (view == NULL)
         return check_raw_alone(tensor, flags, view, err);
-    if (DLPARK_LIKELY(check_usual(tensor, flags, DLPARK_VIEW_UNKNOWN_WRITE, true, &highest, view)))
+    if (DLPARK_LIKELY(!check_aliases(tensor, view) &&
+                      check_usual(tensor, flags, DLPARK_VIEW_UNKNOWN_WRITE, true, view)))
         return DLPARK_OK;
     return check_raw(tensor, flags, view, err);
 }

@@ -1,6 +1,9 @@
 /*
  * The broken rules, each judged wherever what it needs is known, in the order of the table.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "check_parts.h"
 
 static bool broken_is_legible(const dlpark__judged *of, dlpark__faults *faults)
@@ -36,26 +39,64 @@ static bool broken_rank(const dlpark__judged *of, dlpark__faults *faults)
     return true;
 }
 
+/* What a known code is called, and the widths that it can have in words: "float" and "16, 32, 64 or 128". */
+typedef struct broken_code {
+    char name[sizeof(dlpark_name)];
+    char widths[64];
+} broken_code;
+
+static broken_code broken_describe(uint8_t code)
+{
+    broken_code out = {"", ""};
+    unsigned widths[UINT8_MAX];
+    int count = 0, at = 0;
+
+    for (unsigned bits = 1; bits <= UINT8_MAX; bits++)
+        if (dlpark_dtype_check(DLPARK_DTYPE(code, bits, 1), NULL) == DLPARK_OK)
+            widths[count++] = bits;
+    snprintf(out.name, sizeof out.name, "%s", dlpark_dtype_long_name(DLPARK_DTYPE(code, widths[0], 1)).text);
+    if (count > 1) /* the name of a code with one width is whole: "bfloat16" */
+        out.name[strcspn(out.name, "0123456789")] = '\0';
+    for (int i = 0; i < count && code != kDLOpaqueHandle; i++)
+        at += snprintf(out.widths + at, sizeof out.widths - (size_t)at, "%s%u",
+                       i == 0           ? ""
+                       : i == count - 1 ? " or "
+                                        : ", ",
+                       widths[i]);
+    if (code == kDLOpaqueHandle)
+        snprintf(out.widths, sizeof out.widths, "a multiple of %u", widths[0]);
+    return out;
+}
+
 /* The width is judged for one lane, so that one number is blamed for one thing. */
+static void broken_width(DLDataType dtype, dlpark__faults *faults)
+{
+    if (dlpark_dtype_check(DLPARK_DTYPE(dtype.code, dtype.bits, 1), NULL) == DLPARK_OK)
+        return;
+    broken_code code = broken_describe(dtype.code);
+    dlpark__faults_add(faults, DLPARK_RULE_DTYPE_BITS, -1, dtype.bits, 0,
+                       "dtype code %u (%s) has %u bit%s, expected %s", dtype.code, code.name, dtype.bits,
+                       dtype.bits == 1 ? "" : "s", code.widths);
+}
+
 static bool broken_dtype(const dlpark__judged *of, dlpark__faults *faults)
 {
     DLDataType dtype = of->tensor->dtype;
+    bool known = dtype.code <= kDLFloat4_e2m1fn;
     size_t before = faults->count;
 
-    if (dtype.code > kDLFloat4_e2m1fn) {
+    if (!known)
         dlpark__faults_add(faults, DLPARK_RULE_DTYPE_CODE, -1, dtype.code, kDLFloat4_e2m1fn,
                            "dtype code %u (bits %u, lanes %u)", dtype.code, dtype.bits, dtype.lanes);
-        return true;
-    }
     if (dtype.lanes == 0)
         dlpark__faults_add(faults, DLPARK_RULE_DTYPE_LANES, -1, 0, 1, "dtype has 0 lanes (code %u, bits %u)",
                            dtype.code, dtype.bits);
     if (dtype.code == kDLComplex && dtype.lanes > 1)
         dlpark__faults_add(faults, DLPARK_RULE_DTYPE_COMPLEX, -1, dtype.lanes, 1,
-                           "complex dtype has %u lanes of %u bits", dtype.lanes, dtype.bits);
-    if (dlpark_dtype_check(DLPARK_DTYPE(dtype.code, dtype.bits, 1), NULL) != DLPARK_OK)
-        dlpark__faults_add(faults, DLPARK_RULE_DTYPE_BITS, -1, dtype.bits, 0, "dtype code %u has %u bits (lanes %u)",
-                           dtype.code, dtype.bits, dtype.lanes);
+                           "complex dtype has %u lanes of %u bit%s", dtype.lanes, dtype.bits,
+                           dtype.bits == 1 ? "" : "s");
+    if (known)
+        broken_width(dtype, faults);
     return faults->count != before;
 }
 
@@ -112,7 +153,7 @@ static bool broken_reach(dlpark__judged *of, dlpark__faults *faults)
     for (int32_t i = 0; i < tensor->ndim; i++)
         if (tensor->shape[i] > 1 && (__builtin_mul_overflow(tensor->shape[i] - 1, tensor->strides[i], &reach) ||
                                      __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high) ||
-                                     low == INT64_MIN || high == INT64_MAX)) {
+                                     low <= -INT64_MAX || high == INT64_MAX)) {
             dlpark__faults_add(faults, DLPARK_RULE_REACH, i, tensor->strides[i], INT64_MAX - 1,
                                "the reach in elements leaves 63 bits at shape[%d] = %lld with strides[%d] = %lld",
                                (int)i, (long long)tensor->shape[i], (int)i, (long long)tensor->strides[i]);
@@ -144,11 +185,29 @@ static void broken_data(const dlpark__judged *of, dlpark__faults *faults)
         return;
     if (of->extent_known)
         dlpark__faults_add(faults, DLPARK_RULE_DATA, -1, 0, 0,
-                           "data is NULL although there are %lld elements (shape %s)", (long long)of->extent.numel,
-                           dlpark__layout_list(tensor->ndim, tensor->shape).text);
+                           "data is NULL although there %s %lld element%s (shape %s)",
+                           of->extent.numel == 1 ? "is" : "are", (long long)of->extent.numel,
+                           of->extent.numel == 1 ? "" : "s", dlpark__layout_list(tensor->ndim, tensor->shape).text);
     else
         dlpark__faults_add(faults, DLPARK_RULE_DATA, -1, 0, 0, "data is NULL although there are elements (shape %s)",
                            dlpark__layout_list(tensor->ndim, tensor->shape).text);
+}
+
+/* Of a handle only the offset counts. */
+static void broken_address(const DLTensor *tensor, int64_t below, int64_t above, dlpark__faults *faults)
+{
+    int64_t address = (int64_t)(uintptr_t)tensor->data;
+
+    if (dlpark_device_is_addressable(tensor->device))
+        dlpark__faults_add(faults, DLPARK_RULE_ADDRESS, -1, address, 0,
+                           "data %p with byte_offset %llu, reaching %lld bytes below and %lld above element 0",
+                           tensor->data, (unsigned long long)tensor->byte_offset, (long long)below, (long long)above);
+    else
+        dlpark__faults_add(faults, DLPARK_RULE_ADDRESS, -1, address, 0,
+                           "byte_offset %llu of a handle on %s, reaching %lld bytes below and %lld above element 0, "
+                           "expected bytes 0 to 2^63-1",
+                           (unsigned long long)tensor->byte_offset, dlpark_device_name(tensor->device).text,
+                           (long long)below, (long long)above);
 }
 
 static void broken_bytes(const dlpark__judged *of, dlpark__faults *faults)
@@ -164,9 +223,7 @@ static void broken_bytes(const dlpark__judged *of, dlpark__faults *faults)
                            dlpark_dtype_name(tensor->dtype).text, (long long)of->extent.lowest,
                            (long long)of->extent.highest);
     else if (tensor->data != NULL && of->device_known && !dlpark__check_address(tensor, below, above))
-        dlpark__faults_add(faults, DLPARK_RULE_ADDRESS, -1, (int64_t)(uintptr_t)tensor->data, 0,
-                           "data %p with byte_offset %llu, reaching %lld bytes below and %lld above element 0",
-                           tensor->data, (unsigned long long)tensor->byte_offset, (long long)below, (long long)above);
+        broken_address(tensor, below, above, faults);
 }
 
 void dlpark__judge_broken(dlpark__judged *of, bool lists, dlpark__faults *faults)

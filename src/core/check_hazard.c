@@ -1,14 +1,28 @@
 /*
  * The hazards: what is legal, and misread by somebody. Each is judged wherever what it needs is known to be right.
  */
+#include <stdio.h>
+
 #include "check_parts.h"
 
-/* At most some tenths of a millisecond; the layouts that are met in practice are decided within a few steps. */
+/* A few milliseconds at most; the layouts that are met in practice are decided within a few steps. */
 #define HAZARD_OVERLAP_STEPS 10000
 
 static bool hazard_is_before(DLPackVersion version, uint32_t minor)
 {
     return version.major < DLPARK_ABI_MAJOR || version.minor < minor;
+}
+
+/* "version 1.0", or "the legacy struct", which has no version. */
+static dlpark_name hazard_version(DLPackVersion version)
+{
+    dlpark_name out;
+
+    if (version.major == 0)
+        snprintf(out.text, sizeof out.text, "the legacy struct");
+    else
+        snprintf(out.text, sizeof out.text, "version %u.%u", (unsigned)version.major, (unsigned)version.minor);
+    return out;
 }
 
 /* Whether element 0, and the strides to the others, mean anything. */
@@ -65,25 +79,13 @@ static void hazard_unused_strides(const dlpark__judged *of, dlpark__faults *faul
                                (long long)compact[i]);
 }
 
-static bool hazard_is_column_major(const DLTensor *tensor)
-{
-    int64_t expected = 1;
-
-    for (int32_t i = 0; i < tensor->ndim; i++) {
-        if (tensor->shape[i] > 1 && tensor->strides[i] != expected)
-            return false;
-        expected *= tensor->shape[i]; /* part of a count that is known to fit */
-    }
-    return true;
-}
-
 static void hazard_order(const dlpark__judged *of, dlpark__faults *faults)
 {
     const DLTensor *tensor = of->tensor;
 
     if (dlpark_layout_is_compact(tensor->ndim, tensor->shape, tensor->strides))
         hazard_unused_strides(of, faults);
-    else if (!hazard_is_column_major(tensor))
+    else if (!dlpark__layout_is_dense(tensor->ndim, tensor->shape, tensor->strides, true))
         dlpark__faults_add(faults, DLPARK_RULE_NOT_COMPACT, -1, 0, 0, "shape %s has strides %s",
                            dlpark__layout_list(tensor->ndim, tensor->shape).text,
                            dlpark__layout_list(tensor->ndim, tensor->strides).text);
@@ -161,8 +163,8 @@ static void hazard_flags(const dlpark__judged *of, dlpark__faults *faults)
                            (unsigned long long)of->flags, dlpark_dtype_name(of->tensor->dtype).text);
     if (later != 0)
         dlpark__faults_add(faults, DLPARK_RULE_FLAGS_VERSION, -1, (int64_t)of->flags, 0,
-                           "flags 0x%llx has bits 0x%llx under version %u.%u", (unsigned long long)of->flags,
-                           (unsigned long long)later, (unsigned)of->version.major, (unsigned)of->version.minor);
+                           "flags 0x%llx has bits 0x%llx under %s", (unsigned long long)of->flags,
+                           (unsigned long long)later, hazard_version(of->version).text);
 }
 
 static void hazard_codes(const dlpark__judged *of, dlpark__faults *faults)
@@ -173,13 +175,12 @@ static void hazard_codes(const dlpark__judged *of, dlpark__faults *faults)
                    (device.device_type == kDLTrn && hazard_is_before(of->version, 2));
 
     if (of->dtype_known && dtype.code >= kDLFloat8_e3m4 && hazard_is_before(of->version, 1))
-        dlpark__faults_add(faults, DLPARK_RULE_DTYPE_VERSION, -1, dtype.code, kDLBool,
-                           "dtype %s came under version %u.%u", dlpark_dtype_name(dtype).text,
-                           (unsigned)of->version.major, (unsigned)of->version.minor);
+        dlpark__faults_add(faults, DLPARK_RULE_DTYPE_VERSION, -1, dtype.code, kDLBool, "dtype %s came under %s",
+                           dlpark_dtype_name(dtype).text, hazard_version(of->version).text);
     if (is_late)
         dlpark__faults_add(faults, DLPARK_RULE_DEVICE_VERSION, -1, (int64_t)device.device_type,
-                           device.device_type == kDLMAIA ? kDLHexagon : kDLMAIA, "device %s came under version %u.%u",
-                           dlpark_device_name(device).text, (unsigned)of->version.major, (unsigned)of->version.minor);
+                           device.device_type == kDLMAIA ? kDLHexagon : kDLMAIA, "device %s came under %s",
+                           dlpark_device_name(device).text, hazard_version(of->version).text);
     if (of->device_known && device.device_id != 0 && dlpark_device_is_host_accessible(device))
         dlpark__faults_add(faults, DLPARK_RULE_HOST_DEVICE_ID, -1, device.device_id, 0, "device is %s",
                            dlpark_device_name(device).text);

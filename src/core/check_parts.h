@@ -27,7 +27,8 @@ typedef struct dlpark__judged {
     dlpark__span extent;
 } dlpark__judged;
 
-/* Notes a fault; `what` is the message up to the table's words. `dimension` is -1 for a whole field. */
+/* Notes a fault; `what` is the message up to the table's words, or with ", expected " the whole of it. `dimension` is -1
+ * for a whole field. */
 void dlpark__faults_add(dlpark__faults *faults, dlpark_rule rule, int32_t dimension, int64_t value, int64_t limit,
                         const char *what, ...) DLPARK_PRINTF(6, 7);
 

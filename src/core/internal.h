@@ -84,15 +84,14 @@ dlpark_status dlpark__check_head(const DLTensor *tensor, dlpark_error *err);
 dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const dlpark__span *extent,
                                   dlpark_error *err);
 
-/* dlpark_check() with the extent it found, and `write` (0 or UNKNOWN_WRITE) for the view's flags. The element count is
- * right only in whether it is 0. */
-dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, dlpark__span *extent,
+/* dlpark_check() that also says whether there are no elements; `write` (0 or UNKNOWN_WRITE) goes to the view's flags. */
+dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, bool *empty,
                                    dlpark_view *view, dlpark_error *err);
 
 /* ---- check_all.c ---- */
 
-/* The first broken fault of a tensor that was found wanting: its status, and its message. `lists` false: the lists are
- * not read, and the fault is in the head. */
+/* The first broken fault of a tensor that was found wanting: its status, and its message; DLPARK_E_ARGUMENT where there
+ * is none any more. `lists` false: the lists are not read, and the fault is in the head. */
 DLPARK_COLD dlpark_status dlpark__check_explain(const DLTensor *tensor, uint64_t flags, bool lists, dlpark_error *err);
 
 /* ---- overlap.c ---- */
@@ -161,89 +160,5 @@ void dlpark__copy_bits(const dlpark_view *to, const dlpark_view *from);
 /* The same for views that have elements and whose spans meet, as if the source had been copied away first.
  * DLPARK_E_MEMORY, with nothing written, when it would have to be and there is no memory. */
 dlpark_status dlpark__copy_overlapping(const dlpark_view *to, const dlpark_view *from, int threads, dlpark_error *err);
-
-/* ---- tensor_desc.c ---- */
-
-/* A description of a caller's header that is older or newer than this library, in this library's size. */
-dlpark_status dlpark__desc_read_sized(const dlpark_tensor_desc *desc, size_t nbytes, dlpark_tensor_desc *out,
-                                      dlpark_error *err);
-
-/* Contradictions in a description, before anything is computed from it. */
-dlpark_status dlpark__desc_check(const dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_error *err);
-
-/* Rank, dtype, device and presence of a shape, by the same rules as a foreign tensor's. */
-dlpark_status dlpark__desc_read_head(const dlpark_tensor_desc *desc, DLTensor *out, dlpark_error *err);
-
-/* Copies a list of any integer type to 64 bits. `field` is for the message. */
-dlpark_status dlpark__desc_read_dims(const dlpark_dims *dims, int32_t ndim, int64_t *out, const char *field,
-                                     dlpark_error *err);
-
-/* Fills shape and strides, into `room` where they are copied or computed, and measures them. */
-dlpark_status dlpark__desc_read_dimensions(const dlpark_tensor_desc *desc, DLTensor *out, int64_t *room,
-                                           dlpark__span *extent, dlpark_error *err);
-
-/* The flags of the struct that a description asks for. */
-uint64_t dlpark__desc_flags(const dlpark_tensor_desc *desc);
-
-/* ---- tensor.c ---- */
-
-/* The block behind every tensor that this library makes; the dimensions and the extra bytes lie behind it. */
-typedef struct dlpark__block {
-    DLManagedTensorVersioned managed; /* manager_ctx is the owner */
-    void (*release)(void *owner);
-    uint32_t extra_at; /* bytes from the block to the extra bytes; 0: none */
-    uint32_t write;    /* DLPARK_VIEW_UNKNOWN_WRITE for what came by the legacy ABI; its flags say READ_ONLY then */
-    uint32_t owners;   /* atomic; means something once the block is shared */
-    uint32_t reserved;
-    int64_t dimensions[];
-} dlpark__block;
-
-/* The deleters: of a block on the heap, and of one in the caller's storage. */
-void dlpark__block_end_heap(DLManagedTensorVersioned *managed);
-void dlpark__block_end_storage(DLManagedTensorVersioned *managed);
-
-/* Adds an owner. The first time the deleter becomes one that counts, so that a tensor which nobody shares pays nothing;
- * the caller is then the only owner. */
-void dlpark__block_share(dlpark__block *block);
-
-/* What all blocks have alike. Owner, flags and the tensor itself are the caller's. */
-static inline void dlpark__block_init(dlpark__block *block, bool heap, void (*release)(void *))
-{
-    block->managed.version = (DLPackVersion){DLPARK_ABI_MAJOR, DLPARK_ABI_MINOR};
-    block->managed.deleter = heap ? dlpark__block_end_heap : dlpark__block_end_storage;
-    block->release = release;
-    block->extra_at = 0;
-    block->write = 0;
-}
-
-/* A block for `ndim` dimensions whose version, deleter, owner and release are set; the rest is the caller's. */
-dlpark__block *dlpark__block_new(int32_t ndim, void *owner, void (*release)(void *owner));
-
-/* The block of a tensor that this copy of the library made; NULL for any other. */
-dlpark__block *dlpark__block_of(DLManagedTensorVersioned *managed);
-
-/* ---- tensor_import.c ---- */
-
-/* A block around a conformant foreign tensor, which it ends. NULL when there is no memory. */
-dlpark__block *dlpark__block_wrap(DLManagedTensorVersioned *theirs);
-
-/* ---- tensor_hook.c ---- */
-
-/* Stands before memory that a caller's allocator gave, and remembers how it ends. Its size keeps the alignment. */
-typedef struct dlpark__hook {
-    _Alignas(max_align_t) const dlpark_allocator *allocator;
-    size_t nbytes; /* of the whole piece */
-    size_t alignment_bytes;
-    void *owner; /* the caller's, with its release, called before the memory goes back */
-    void (*release)(void *owner);
-} dlpark__hook;
-
-/* A hook with `nbytes` behind it; `alignment_bytes` holds for the hook itself. Nothing is kept of an allocator that does
- * not align. */
-dlpark_status dlpark__hook_new(const dlpark_allocator *allocator, size_t nbytes, size_t alignment_bytes,
-                               dlpark__hook **out, dlpark_error *err);
-
-/* Calls the caller's release, then gives the memory back. */
-void dlpark__hook_end(void *hook);
 
 #endif

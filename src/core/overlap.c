@@ -174,6 +174,21 @@ static dlpark__overlap overlap_find(overlap_search *search, int32_t at, int64_t 
     return overlap_solve(search, at, target);
 }
 
+/* Whether each stride is larger than all that the smaller ones reach together: then no two index tuples meet, however
+ * large the numbers. The reach of a layout with a known extent fits. */
+static bool overlap_is_nested(const overlap_search *search)
+{
+    uint64_t reach = 0;
+
+    for (int32_t i = search->count - 1; i >= 0; i--) {
+        uint64_t stride = (uint64_t)search->terms[i].coefficient;
+        if (stride <= reach)
+            return false;
+        reach += stride * (uint64_t)search->terms[i].high;
+    }
+    return true;
+}
+
 /* Whether two dimensions alone lead back to where they started: b steps of a, and a steps back of b. */
 static bool overlap_has_pair(const overlap_search *search)
 {
@@ -221,6 +236,8 @@ dlpark__overlap dlpark__overlap_layout(int32_t ndim, const int64_t *shape, const
         overlap_insert(&search, (overlap_term){search.overflow || strides[i] > 0 ? strides[i] : -strides[i],
                                                1 - shape[i], shape[i] - 1});
     }
+    if (!search.overflow && overlap_is_nested(&search))
+        return DLPARK__OVERLAP_NO;
     overlap_prepare(&search);
     if (search.overflow)
         return DLPARK__OVERLAP_UNDECIDED;

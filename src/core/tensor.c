@@ -1,7 +1,7 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
-#include "internal.h"
+#include "tensor_parts.h"
 
 _Static_assert(sizeof(dlpark__block) <= DLPARK_TENSOR_STORAGE_NBYTES(0), "storage of a scalar holds a block");
 
@@ -76,6 +76,46 @@ void dlpark_managed_release_legacy(DLManagedTensor **managed)
     *managed = NULL;
     if (ended->deleter != NULL)
         ended->deleter(ended);
+}
+
+/* ---- What a tensor is ---- */
+
+uint32_t dlpark__tensor_write(DLManagedTensorVersioned *managed)
+{
+    const dlpark__block *ours = dlpark__block_of(managed);
+
+    return ours != NULL ? ours->write : 0;
+}
+
+/* The struct of what came by the legacy ABI says READ_ONLY to others, who cannot be told more exactly. */
+uint64_t dlpark__tensor_flags(DLManagedTensorVersioned *managed)
+{
+    return dlpark__tensor_write(managed) != 0 ? managed->flags & ~(uint64_t)DLPACK_FLAG_BITMASK_READ_ONLY
+                                              : managed->flags;
+}
+
+void dlpark_tensor_view(const dlpark_tensor *tensor, dlpark_view *view)
+{
+    static int64_t no_elements[1] = {0};
+    static int64_t any_stride[1] = {1};
+    const DLTensor nothing = {
+        .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLUInt, 8, 1}, .shape = no_elements, .strides = any_stride};
+
+    if (tensor->managed == NULL) {
+        dlpark__view_fill(view, &nothing, 0, 0);
+        return;
+    }
+    uint32_t flags = (uint32_t)dlpark__tensor_flags(tensor->managed) | dlpark__tensor_write(tensor->managed);
+    const DLTensor *held = &tensor->managed->dl_tensor;
+    /* Data is NULL exactly when there are no elements: every maker sees to it. */
+    dlpark__view_fill(view, held, flags, held->data == NULL ? 0 : 1);
+}
+
+void *dlpark_tensor_extra(const dlpark_tensor *tensor)
+{
+    dlpark__block *block = dlpark__block_of(tensor->managed);
+
+    return block != NULL && block->extra_at != 0 ? (unsigned char *)block + block->extra_at : NULL;
 }
 
 /* ---- Blocks ---- */
@@ -157,7 +197,8 @@ static dlpark_status tensor_fill_block(dlpark__block *block, const dlpark_tensor
     dlpark__tensor_normalise(made, extent.numel);
     if (DLPARK_UNLIKELY(desc->alignment_bytes > 1 && tensor_find_element(made) % desc->alignment_bytes != 0))
         return dlpark_error_set(err, DLPARK_E_ALIGNMENT, "data %p with byte_offset %llu is not aligned to %zu bytes",
-                                made->data, (unsigned long long)made->byte_offset, desc->alignment_bytes);
+                                desc->data_const != NULL ? desc->data_const : desc->data,
+                                (unsigned long long)desc->byte_offset, desc->alignment_bytes);
     if (owner == NULL && desc->extra_nbytes > 0)
         owner = (unsigned char *)block + head_nbytes;
     dlpark__block_init(block, desc->storage == NULL, desc->release);
@@ -213,10 +254,5 @@ static dlpark_status tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc 
 dlpark_status dlpark_tensor_new_sized(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, size_t desc_nbytes,
                                       dlpark_view *view, dlpark_error *err)
 {
-    dlpark_tensor_desc sized;
-
-    if (DLPARK_LIKELY(desc_nbytes == sizeof *desc))
-        return tensor_new(tensor, desc, view, err);
-    DLPARK_TRY(dlpark__desc_read_sized(desc, desc_nbytes, &sized, err));
-    return tensor_new(tensor, &sized, view, err);
+    return dlpark__desc_make(tensor_new, tensor, desc, desc_nbytes, view, err);
 }

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "internal.h"
+#include "tensor_parts.h"
 
 #define ALLOC_ALIGNMENT ((size_t)64)
 
@@ -14,7 +14,7 @@ static dlpark_status alloc_check(const dlpark_tensor_desc *desc, dlpark_error *e
                         : desc->strides.values != NULL || desc->strides_borrowed != NULL ? "strides"
                         : desc->owner != NULL                                            ? "owner"
                         : desc->release != NULL                                          ? "release"
-                        : desc->storage != NULL || desc->storage_nbytes != 0             ? "storage"
+                        : desc->storage != NULL                                          ? "storage"
                                                                                          : NULL;
     if (field != NULL)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s is given, and alloc makes its own", field);
@@ -121,10 +121,5 @@ static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_des
 dlpark_status dlpark_tensor_alloc_sized(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, size_t desc_nbytes,
                                         dlpark_view *view, dlpark_error *err)
 {
-    dlpark_tensor_desc sized;
-
-    if (DLPARK_LIKELY(desc_nbytes == sizeof *desc))
-        return alloc_tensor(tensor, desc, view, err);
-    DLPARK_TRY(dlpark__desc_read_sized(desc, desc_nbytes, &sized, err));
-    return alloc_tensor(tensor, &sized, view, err);
+    return dlpark__desc_make(alloc_tensor, tensor, desc, desc_nbytes, view, err);
 }

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "internal.h"
+#include "tensor_parts.h"
 
 _Static_assert(DLPARK_TENSOR_READ_ONLY == DLPACK_FLAG_BITMASK_READ_ONLY, "tensor flags are DLPack's bits");
 _Static_assert(DLPARK_TENSOR_PADDED == DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, "tensor flags are DLPack's bits");
@@ -102,8 +102,7 @@ dlpark_status dlpark__desc_check(const dlpark_tensor *tensor, const dlpark_tenso
 {
     if (DLPARK_UNLIKELY(tensor == NULL || desc == NULL))
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s is NULL", tensor == NULL ? "tensor" : "desc");
-    if (DLPARK_UNLIKELY(tensor->managed != NULL))
-        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "the output tensor already holds one: release or export it");
+    DLPARK_TRY(dlpark__tensor_check_output(tensor, err));
     if (DLPARK_UNLIKELY((desc->flags & ~DESC_FLAGS_KNOWN) != 0))
         return desc_refuse_flags(desc->flags, err);
     if (DLPARK_UNLIKELY(desc->data != NULL && desc->data_const != NULL))
@@ -112,6 +111,9 @@ dlpark_status dlpark__desc_check(const dlpark_tensor *tensor, const dlpark_tenso
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "both shape and shape_borrowed are given");
     if (DLPARK_UNLIKELY(desc->strides.values != NULL && desc->strides_borrowed != NULL))
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "both strides and strides_borrowed are given");
+    if (DLPARK_UNLIKELY(desc->storage == NULL && desc->storage_nbytes != 0))
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "storage_nbytes is %zu, and storage is NULL",
+                                desc->storage_nbytes);
     if (DLPARK_UNLIKELY(desc->extra_nbytes > INT32_MAX))
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "extra_nbytes is %zu, expected at most %lu", desc->extra_nbytes,
                                 (unsigned long)INT32_MAX);
@@ -159,13 +161,19 @@ dlpark_status dlpark__desc_read_dimensions(const dlpark_tensor_desc *desc, DLTen
     if (desc->strides.values == NULL)
         return dlpark__layout_fill(ndim, out->shape, out->strides, extent, err);
     DLPARK_TRY(dlpark__desc_read_dims(&desc->strides, ndim, out->strides, "strides", err));
-    return dlpark__layout_scan(ndim, out->shape, out->strides, extent, err);
+    DLPARK_TRY(dlpark__layout_scan(ndim, out->shape, out->strides, extent, err));
+    /* Strides without elements mean nothing, but somebody may multiply by them. */
+    if (DLPARK_UNLIKELY(extent->numel == 0))
+        return dlpark__layout_fill(ndim, out->shape, out->strides, extent, err);
+    return DLPARK_OK;
 }
 
 uint64_t dlpark__desc_flags(const dlpark_tensor_desc *desc)
 {
     uint64_t flags = desc->flags & (DLPARK_TENSOR_READ_ONLY | DLPARK_TENSOR_PADDED);
 
+    if (!dlpark_dtype_is_packed(desc->dtype))
+        flags &= ~DLPARK_TENSOR_PADDED; /* says nothing of whole bytes */
     if (desc->data_const != NULL)
         flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
     if (desc->flags & DLPARK_TENSOR_CLAIM_COPIED)

@@ -1,7 +1,7 @@
 /*
  * Memory of a caller's allocator: a small record before it remembers how it goes back.
  */
-#include "internal.h"
+#include "tensor_parts.h"
 
 dlpark_status dlpark__hook_new(const dlpark_allocator *allocator, size_t nbytes, size_t alignment_bytes,
                                dlpark__hook **out, dlpark_error *err)

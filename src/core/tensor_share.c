@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "internal.h"
+#include "tensor_parts.h"
 
 /* Ends what a part keeps alive; a function of its own, so that a part is told from any other block. */
 static void share_end_part(void *root)
@@ -36,48 +36,80 @@ static bool share_is_same_memory(const dlpark_view *whole, const dlpark_view *pa
            (dlpark_device_is_addressable(whole->device) || whole->data == part->data);
 }
 
-static dlpark_status share_check_part(const dlpark_view *whole, const dlpark_view *part, dlpark_error *err)
+static DLPARK_COLD dlpark_status share_refuse_part(const dlpark_view *whole, const dlpark_view *part, dlpark_error *err)
 {
-    uint64_t part_first, part_past, first = 0, past = 0;
+    uint64_t part_first = 0, part_past = 0, first = 0, past = 0;
 
-    DLPARK_TRY(dlpark__view_check_byte(part, err));
-    if (!share_find_bytes(part, &part_first, &part_past)) {
-        if (dlpark_device_equal(whole->device, part->device))
-            return DLPARK_OK;
+    if (!dlpark_device_equal(whole->device, part->device))
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the view is on %s, and the tensor on %s",
                                 dlpark_device_name(part->device).text, dlpark_device_name(whole->device).text);
-    }
-    if (share_is_same_memory(whole, part) && share_find_bytes(whole, &first, &past) && first <= part_first &&
-        part_past <= past)
-        return DLPARK_OK;
-    return dlpark_error_set(
-        err, DLPARK_E_ARGUMENT,
-        "the view (bytes 0x%llx to 0x%llx on %s) leaves the tensor's memory (bytes 0x%llx to 0x%llx "
-        "on %s)",
-        (unsigned long long)part_first, (unsigned long long)part_past, dlpark_device_name(part->device).text,
-        (unsigned long long)first, (unsigned long long)past, dlpark_device_name(whole->device).text);
+    if (!share_find_bytes(whole, &first, &past))
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the view has elements, and the tensor none");
+    if (!share_is_same_memory(whole, part))
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the view is of handle %p on %s, and the tensor of %p",
+                                part->data, dlpark_device_name(part->device).text, whole->data);
+    (void)share_find_bytes(part, &part_first, &part_past);
+    return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+                            "the view (bytes 0x%llx to 0x%llx) leaves the tensor's memory (bytes 0x%llx to 0x%llx)",
+                            (unsigned long long)part_first, (unsigned long long)part_past, (unsigned long long)first,
+                            (unsigned long long)past);
+}
+
+/* Whether a view that is known to be right lies within the tensor. */
+static dlpark_status share_check_part(const dlpark_view *whole, const dlpark_view *part, dlpark_error *err)
+{
+    uint64_t part_first, part_past, first, past;
+    bool inside = share_is_same_memory(whole, part);
+
+    if (!share_find_bytes(part, &part_first, &part_past))
+        inside = dlpark_device_equal(whole->device, part->device);
+    else if (inside)
+        inside = share_find_bytes(whole, &first, &past) && first <= part_first && part_past <= past;
+    return inside ? DLPARK_OK : share_refuse_part(whole, part, err);
+}
+
+/* The tensor that a caller's view claims to be, checked as anybody's, since a struct can be filled with anything. */
+static dlpark_status share_read_view(const dlpark_view *view, DLTensor *out, dlpark_error *err)
+{
+    bool empty;
+
+    DLPARK_TRY(dlpark__view_check_byte(view, err));
+    *out = (DLTensor){.data = view->data,
+                      .device = view->device,
+                      .ndim = view->ndim,
+                      .dtype = view->dtype,
+                      .shape = dlpark__unconst(view->shape),
+                      .strides = dlpark__unconst(view->strides),
+                      .byte_offset = view->byte_offset};
+    DLPARK_TRY(dlpark__check_tensor(out, view->flags & DLPARK_VIEW_PADDED, 0, &empty, NULL, err));
+    dlpark__tensor_normalise(out, !empty);
+    return DLPARK_OK;
 }
 
 /* The block of a part. Its lists are its own, since those of the tensor may end before it. */
-static dlpark__block *share_make_part(const dlpark_view *view, uint32_t flags)
+static dlpark__block *share_make_part(const DLTensor *tensor, uint32_t flags)
 {
-    dlpark__block *block = dlpark__block_new(2 * view->ndim, NULL, share_end_part);
+    dlpark__block *block = dlpark__block_new(2 * tensor->ndim, NULL, share_end_part);
+    size_t ndim = (size_t)tensor->ndim;
 
     if (block == NULL)
         return NULL;
-    int64_t *lists = view->ndim > 0 ? block->dimensions : NULL;
-    block->managed.dl_tensor = (DLTensor){.data = view->data,
-                                          .device = view->device,
-                                          .ndim = view->ndim,
-                                          .dtype = view->dtype,
-                                          .shape = lists,
-                                          .strides = lists != NULL ? lists + view->ndim : NULL,
-                                          .byte_offset = view->byte_offset};
-    for (int32_t i = 0; i < view->ndim; i++) {
-        lists[i] = view->shape[i];
-        lists[view->ndim + i] = view->strides[i];
+    DLTensor *made = &block->managed.dl_tensor;
+    int64_t *lists = block->dimensions;
+    *made = *tensor;
+    made->shape = ndim > 0 ? lists : NULL;
+    made->strides = ndim > 0 ? lists + ndim : NULL;
+    for (size_t i = 0; i < ndim; i++) {
+        lists[i] = tensor->shape[i];
+        lists[ndim + i] = tensor->strides[i];
     }
-    block->managed.flags = flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_PADDED);
+    if (made->data == NULL) { /* strides without elements mean nothing, but somebody may multiply by them */
+        dlpark__span extent;
+        (void)dlpark__layout_fill(made->ndim, lists, lists + ndim, &extent, NULL); /* known to succeed */
+    }
+    block->managed.flags = flags & DLPARK_VIEW_READ_ONLY;
+    if (dlpark_dtype_is_packed(made->dtype))
+        block->managed.flags |= flags & DLPARK_VIEW_PADDED;
     if ((flags & DLPARK_VIEW_READ_ONLY) == 0 && (flags & DLPARK_VIEW_UNKNOWN_WRITE) != 0) {
         block->write = DLPARK_VIEW_UNKNOWN_WRITE;
         block->managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
@@ -95,8 +127,7 @@ static dlpark_status share_check_arguments(const dlpark_tensor *part, const dlpa
 {
     if (part == NULL || tensor == NULL)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s is NULL", part == NULL ? "part" : "tensor");
-    if (part->managed != NULL)
-        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "the output tensor already holds one: release or export it");
+    DLPARK_TRY(dlpark__tensor_check_output(part, err));
     if (tensor->managed == NULL)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the tensor is empty");
     return DLPARK_OK;
@@ -110,16 +141,18 @@ static dlpark_status share_refuse_memory(int32_t ndim, dlpark_error *err)
 dlpark_status dlpark_tensor_share(dlpark_tensor *part, dlpark_tensor *tensor, const dlpark_view *view,
                                   dlpark_error *err)
 {
+    DLTensor read;
     dlpark_view whole;
 
     DLPARK_TRY(share_check_arguments(part, tensor, err));
     dlpark_tensor_view(tensor, &whole);
     if (view == NULL)
         view = &whole;
+    DLPARK_TRY(share_read_view(view, &read, err));
     DLPARK_TRY(share_check_part(&whole, view, err));
 
     uint32_t flags = view->flags | (whole.flags & DLPARK_VIEW_READ_ONLY);
-    dlpark__block *made = share_make_part(view, flags);
+    dlpark__block *made = share_make_part(&read, flags);
     if (made == NULL)
         return share_refuse_memory(view->ndim, err);
     dlpark__block *block = dlpark__block_of(tensor->managed);

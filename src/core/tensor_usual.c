@@ -5,21 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
 #include "pair.h"
-
-/* Below this, no stride times extent and no sum of 64 such leaves 63 bits. What is not below takes the general way. */
-#define USUAL_LIMIT ((uint64_t)1 << 28)
-
-/* All of it is meant to be one function for each entry below, whatever the compiler thinks of its size. */
-#if defined(__OPTIMIZE__)
-#define USUAL_INLINE inline __attribute__((always_inline))
-#else
-#define USUAL_INLINE inline
-#endif
-
-/* Up to this rank, two pairs of dimensions are all. */
-#define USUAL_SHORT 4
+#include "tensor_parts.h"
+#include "usual.h"
 
 /* What a pass over given dimensions gathers. Meaningless unless everything that went into `any` was below the limit. */
 typedef struct usual_sum {
@@ -29,8 +17,8 @@ typedef struct usual_sum {
 } usual_sum;
 
 /* Copies dimension i and the next; false when the element count overflows. */
-static USUAL_INLINE bool usual_copy_pair(usual_sum *sum, size_t i, size_t ndim, const int64_t *restrict shape,
-                                         const int64_t *restrict strides, int64_t *restrict to)
+static DLPARK__USUAL_INLINE bool usual_copy_pair(usual_sum *sum, size_t i, size_t ndim, const int64_t *restrict shape,
+                                                 const int64_t *restrict strides, int64_t *restrict to)
 {
     uint64_t one = (uint64_t)shape[i], two = (uint64_t)shape[i + 1];
 
@@ -47,8 +35,8 @@ static USUAL_INLINE bool usual_copy_pair(usual_sum *sum, size_t i, size_t ndim, 
  * Copies given dimensions and measures them on the way: the larger of the element count and of the reach from element 0.
  * False for whatever is not usual: no elements, negative or huge strides, overflow.
  */
-static USUAL_INLINE bool usual_copy(size_t ndim, const int64_t *restrict shape, const int64_t *restrict strides,
-                                    int64_t *restrict to, int64_t *count)
+static DLPARK__USUAL_INLINE bool usual_copy(size_t ndim, const int64_t *restrict shape, const int64_t *restrict strides,
+                                            int64_t *restrict to, int64_t *count)
 {
     usual_sum sum = {0, 0, 1};
     size_t i = ndim & 1;
@@ -69,12 +57,12 @@ static USUAL_INLINE bool usual_copy(size_t ndim, const int64_t *restrict shape, 
                             !usual_copy_pair(&sum, i + 2, ndim, shape, strides, to)))
             return false;
     *count = sum.numel > (int64_t)sum.high ? sum.numel : (int64_t)(sum.high + 1);
-    return sum.any < USUAL_LIMIT && sum.numel != 0;
+    return sum.any < DLPARK__USUAL_LIMIT && sum.numel != 0;
 }
 
 /* The same for up to four dimensions, which are those of most tensors: in two pairs, without a loop. */
-static USUAL_INLINE bool usual_copy_short(size_t ndim, const int64_t *restrict shape, const int64_t *restrict strides,
-                                          int64_t *restrict to, int64_t *count)
+static DLPARK__USUAL_INLINE bool usual_copy_short(size_t ndim, const int64_t *restrict shape,
+                                                  const int64_t *restrict strides, int64_t *restrict to, int64_t *count)
 {
     dlpark__pair outer = dlpark__pair_make(1, 1), outer_step = dlpark__pair_make(0, 0);
     size_t at = ndim & 1;
@@ -84,8 +72,8 @@ static USUAL_INLINE bool usual_copy_short(size_t ndim, const int64_t *restrict s
         to[1] = strides[0];
         int64_t reach = (int64_t)(((uint64_t)shape[0] - 1) * (uint64_t)strides[0]);
         if (reach >= shape[0])
-            *count = reach + 1;
-        return ((uint64_t)shape[0] | (uint64_t)strides[0]) < USUAL_LIMIT && shape[0] != 0;
+            *count = (int64_t)((uint64_t)reach + 1); /* what wraps is over the limit */
+        return ((uint64_t)shape[0] | (uint64_t)strides[0]) < DLPARK__USUAL_LIMIT && shape[0] != 0;
     }
     if (at != 0) {
         to[0] = shape[0];
@@ -108,7 +96,7 @@ static USUAL_INLINE bool usual_copy_short(size_t ndim, const int64_t *restrict s
                                                      dlpark__pair_multiply(dlpark__pair_less_one(inner), inner_step)));
     dlpark__pair product = dlpark__pair_multiply(outer, inner);
     int64_t numel;
-    if (DLPARK_UNLIKELY(any >= USUAL_LIMIT ||
+    if (DLPARK_UNLIKELY(any >= DLPARK__USUAL_LIMIT ||
                         __builtin_mul_overflow(dlpark__pair_first(product), dlpark__pair_second(product), &numel)))
         return false;
     *count = numel > high ? numel : high + 1;
@@ -116,7 +104,8 @@ static USUAL_INLINE bool usual_copy_short(size_t ndim, const int64_t *restrict s
 }
 
 /* The same with compact strides, which are made on the way, from the last dimension to the first. */
-static USUAL_INLINE bool usual_fill(size_t ndim, const int64_t *restrict shape, int64_t *restrict to, int64_t *count)
+static DLPARK__USUAL_INLINE bool usual_fill(size_t ndim, const int64_t *restrict shape, int64_t *restrict to,
+                                            int64_t *count)
 {
     int64_t numel = 1, inner, signs = 0;
     size_t i = ndim;
@@ -145,7 +134,7 @@ static USUAL_INLINE bool usual_fill(size_t ndim, const int64_t *restrict shape, 
 }
 
 /* The same for four dimensions, the most frequent of the larger ranks, without a loop. */
-static USUAL_INLINE bool usual_fill_4(const int64_t *restrict shape, int64_t *restrict to, int64_t *count)
+static DLPARK__USUAL_INLINE bool usual_fill_4(const int64_t *restrict shape, int64_t *restrict to, int64_t *count)
 {
     dlpark__pair outer = dlpark__pair_load(shape), inner = dlpark__pair_load(shape + 2);
     int64_t rows = (int64_t)((uint64_t)shape[2] * (uint64_t)shape[3]), planes, numel;
@@ -155,7 +144,7 @@ static USUAL_INLINE bool usual_fill_4(const int64_t *restrict shape, int64_t *re
     to[7] = 1;
     to[6] = shape[3];
     to[5] = rows;
-    if (DLPARK_UNLIKELY(dlpark__pair_any(dlpark__pair_or(outer, inner)) >= USUAL_LIMIT ||
+    if (DLPARK_UNLIKELY(dlpark__pair_any(dlpark__pair_or(outer, inner)) >= DLPARK__USUAL_LIMIT ||
                         __builtin_mul_overflow(rows, shape[1], &planes) ||
                         __builtin_mul_overflow(planes, shape[0], &numel)))
         return false;
@@ -164,8 +153,8 @@ static USUAL_INLINE bool usual_fill_4(const int64_t *restrict shape, int64_t *re
     return numel != 0;
 }
 
-static USUAL_INLINE bool usual_fill_short(size_t ndim, const int64_t *restrict shape, int64_t *restrict to,
-                                          int64_t *count)
+static DLPARK__USUAL_INLINE bool usual_fill_short(size_t ndim, const int64_t *restrict shape, int64_t *restrict to,
+                                                  int64_t *count)
 {
     if (ndim == 1) {
         to[0] = *count = shape[0];
@@ -176,7 +165,7 @@ static USUAL_INLINE bool usual_fill_short(size_t ndim, const int64_t *restrict s
 }
 
 /* Whether at least one element at `data` has bytes that exist. One less than NULL overflows, too. */
-static USUAL_INLINE bool usual_bytes(const void *data, uint64_t bits, int64_t count)
+static DLPARK__USUAL_INLINE bool usual_bytes(const void *data, uint64_t bits, int64_t count)
 {
     int64_t nbytes;
     uintptr_t last;
@@ -186,9 +175,9 @@ static USUAL_INLINE bool usual_bytes(const void *data, uint64_t bits, int64_t co
 }
 
 /* Fills a block but for its owner. What needs no judging goes first, which frees the registers for the dimensions. */
-static USUAL_INLINE DLManagedTensorVersioned *usual_init(dlpark__block *block, bool heap, bool is_short, void *data,
-                                                         uint64_t kind, const int64_t *shape, const int64_t *strides,
-                                                         void (*release)(void *owner))
+static DLPARK__USUAL_INLINE DLManagedTensorVersioned *usual_init(dlpark__block *block, bool heap, bool is_short,
+                                                                 void *data, uint64_t kind, const int64_t *shape,
+                                                                 const int64_t *strides, void (*release)(void *owner))
 {
     DLTensor *made = &block->managed.dl_tensor;
     size_t rank = (uint32_t)kind;
@@ -216,8 +205,9 @@ static USUAL_INLINE DLManagedTensorVersioned *usual_init(dlpark__block *block, b
     return DLPARK_LIKELY(usual && usual_bytes(data, kind >> 40 & 0xFF, count)) ? &block->managed : NULL;
 }
 
-static USUAL_INLINE DLManagedTensorVersioned *usual_new(bool is_short, void *data, uint64_t kind, const int64_t *shape,
-                                                        const int64_t *strides, void (*release)(void *owner))
+static DLPARK__USUAL_INLINE DLManagedTensorVersioned *usual_new(bool is_short, void *data, uint64_t kind,
+                                                                const int64_t *shape, const int64_t *strides,
+                                                                void (*release)(void *owner))
 {
     dlpark__block *block = malloc(sizeof *block + 2 * (size_t)(uint32_t)kind * sizeof(int64_t));
 
@@ -250,7 +240,7 @@ DLManagedTensorVersioned *dlpark__tensor_new_heap(void *data, uint64_t kind, con
 
     if (DLPARK_UNLIKELY(before >= DLPARK_MAX_NDIM || shape == NULL))
         return NULL;
-    if (before >= USUAL_SHORT)
+    if (before >= DLPARK__USUAL_SHORT)
         return usual_new_long(data, kind, shape, strides, release);
     return usual_new(true, data, kind, shape, strides, release);
 }
@@ -263,7 +253,7 @@ DLManagedTensorVersioned *dlpark__tensor_new_storage(void *data, uint64_t kind, 
 
     if (DLPARK_UNLIKELY(before >= DLPARK_MAX_NDIM || shape == NULL))
         return NULL;
-    if (before >= USUAL_SHORT)
+    if (before >= DLPARK__USUAL_SHORT)
         return usual_init_long(data, kind, shape, strides, release, storage);
     return usual_init(storage, false, true, data, kind, shape, strides, release);
 }

@@ -300,6 +300,115 @@ static void packed_reach_is_counted_in_bits(void **state)
                  dlpark_check(&tensor, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, NULL, e));
 }
 
+static void reach_is_bounded_alike_on_both_sides(void **state)
+{
+    (void)state;
+    DLTensor tensor = good();
+    int64_t shape[] = {2}, stride[1];
+
+    tensor.ndim = 1;
+    tensor.dtype = DLPARK_DTYPE(kDLUInt, 1, 1);
+    tensor.shape = shape;
+    tensor.strides = stride;
+    tensor.device.device_type = kDLOpenCL; /* whose bytes do not end with the address space */
+    tensor.byte_offset = UINT64_C(1) << 62;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        stride[0] = sign * INT64_MAX;
+        assert_fails(DLPARK_E_OVERFLOW, "leaves 63 bits at shape[0] = 2", dlpark_check(&tensor, 0, NULL, e));
+        stride[0] = sign * (INT64_MAX - 1);
+        assert_ok(dlpark_check(&tensor, 0, NULL, e));
+    }
+}
+
+static void one_element_is_no_plural(void **state)
+{
+    (void)state;
+    DLTensor tensor = good();
+    int64_t one[] = {1, 1};
+
+    tensor.data = NULL;
+    assert_fails(DLPARK_E_DATA, "there are 6 elements (", dlpark_check(&tensor, 0, NULL, e));
+    tensor.shape = one;
+    assert_fails(DLPARK_E_DATA, "there is 1 element (", dlpark_check(&tensor, 0, NULL, e));
+}
+
+/* Its data is no address, and no part of what is wrong. */
+static void message_about_a_handle_names_its_offset(void **state)
+{
+    (void)state;
+    DLTensor tensor = good();
+
+    tensor.device.device_type = kDLVulkan;
+    tensor.byte_offset = INT64_MAX - 22;
+    assert_fails(DLPARK_E_OVERFLOW,
+                 "byte_offset 9223372036854775785 of a handle on vulkan:0, reaching 0 bytes below and 24 above element "
+                 "0, expected bytes 0 to 2^63-1",
+                 dlpark_check(&tensor, 0, NULL, e));
+    tensor.byte_offset--;
+    assert_ok(dlpark_check(&tensor, 0, NULL, e));
+    tensor.byte_offset = (uint64_t)INT64_MAX + 1;
+    assert_fails(DLPARK_E_OVERFLOW, "byte_offset 9223372036854775808 of a handle", dlpark_check(&tensor, 0, NULL, e));
+}
+
+static void view_can_be_checked_into_itself(void **state)
+{
+    (void)state;
+    int64_t shape[] = {2, 3, 4, 5, 6}, strides[] = {360, 120, 30, 6, 1};
+    DLTensor tensor = {memory, {kDLCPU, 0}, 5, {kDLUInt, 8, 1}, shape, strides, 8};
+    dlpark_view view;
+
+    for (int32_t ndim = 4; ndim <= 5; ndim++) {
+        tensor.ndim = ndim;
+        assert_ok(dlpark_check(&tensor, 0, &view, e));
+        DLTensor borrowed;
+        assert_ok(dlpark_view_borrow_dltensor(&view, &borrowed, e));
+        assert_ok(dlpark_check(&borrowed, 0, &view, e));
+        assert_memory_equal(view.shape, shape, (size_t)ndim * sizeof *shape);
+        assert_memory_equal(view.strides, strides, (size_t)ndim * sizeof *strides);
+        assert_ptr_equal(view.data, memory + 8);
+    }
+}
+
+/* Whatever part of the view a list lies in, what comes out is what a view elsewhere would say. */
+static void lists_may_point_into_the_view(void **state)
+{
+    (void)state;
+    int64_t elsewhere[] = {4, 3, 2, 4, 3, 2};
+    dlpark_view view, expected;
+
+    for (int32_t code = 0; code < 7 * 7 * 7 * 2; code++) {
+        int32_t ndim = code % 7, sizes_at = code / 7 % 7, steps_at = code / 7 / 7 % 7;
+        int64_t sizes[6], steps[6];
+        memset(&view, 0, sizeof view);
+        for (int32_t i = 0; i < DLPARK_MAX_NDIM; i++) {
+            view.shape[i] = 2 + i % 3;
+            view.strides[i] = 1 + i;
+        }
+        int64_t *shape = sizes_at == 6 ? elsewhere : (sizes_at % 2 ? view.strides : view.shape) + sizes_at / 2;
+        int64_t *strides = steps_at == 6 ? NULL : (steps_at % 2 ? view.strides : view.shape) + steps_at / 2;
+        uint64_t offset = code / 7 / 7 / 7 ? UINT64_C(1) << 29 : 0; /* not of the usual kind */
+        DLTensor tensor = {memory, {kDLCPU, 0}, ndim, {kDLUInt, 8, 1}, shape, strides, offset};
+        DLTensor apart = tensor;
+        memcpy(sizes, shape, sizeof sizes);
+        memcpy(steps, strides != NULL ? strides : sizes, sizeof steps);
+        apart.shape = sizes;
+        apart.strides = strides != NULL ? steps : NULL;
+        assert_ok(dlpark_check(&apart, 0, &expected, e));
+        assert_ok(dlpark_check(&tensor, 0, &view, e));
+        assert_int_equal(view.ndim, ndim);
+        assert_ptr_equal(view.data, expected.data);
+        assert_memory_equal(view.shape, expected.shape, (size_t)ndim * sizeof(int64_t));
+        assert_memory_equal(view.strides, expected.strides, (size_t)ndim * sizeof(int64_t));
+    }
+    DLTensor tensor = {memory, {kDLCPU, 0}, 2, {kDLUInt, 8, 1}, NULL, view.strides, 0};
+    assert_fails(DLPARK_E_SHAPE, "shape is NULL", dlpark_check(&tensor, 0, &view, e));
+    tensor.shape = view.shape;
+    tensor.ndim = 65; /* no length to copy */
+    assert_fails(DLPARK_E_RANK, "ndim is 65", dlpark_check(&tensor, 0, &view, e));
+    tensor.ndim = -1;
+    assert_fails(DLPARK_E_RANK, "ndim is -1", dlpark_check(&tensor, 0, &view, e));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +427,11 @@ int main(void)
         cmocka_unit_test(handle_reach_counts_from_its_offset),
         cmocka_unit_test(element_count_must_fit_even_when_it_is_broadcast),
         cmocka_unit_test(packed_reach_is_counted_in_bits),
+        cmocka_unit_test(reach_is_bounded_alike_on_both_sides),
+        cmocka_unit_test(one_element_is_no_plural),
+        cmocka_unit_test(view_can_be_checked_into_itself),
+        cmocka_unit_test(lists_may_point_into_the_view),
+        cmocka_unit_test(message_about_a_handle_names_its_offset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

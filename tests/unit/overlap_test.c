@@ -116,14 +116,29 @@ static void far_strides_are_decided(void **state)
     assert_int_equal(dlpark__overlap_layout(3, shape, (int64_t[]){one, one + two + 1, two}, 10), DLPARK__OVERLAP_NO);
 }
 
+/* However large the numbers and however few the steps. */
+static void strides_beyond_the_smaller_ones_are_decided(void **state)
+{
+    (void)state;
+    int64_t two[] = {2, 2}, three[] = {2, 3, 2}, far = INT64_C(1) << 61;
+
+    assert_int_equal(dlpark__overlap_layout(2, two, (int64_t[]){far, 1}, 0), DLPARK__OVERLAP_NO);
+    assert_int_equal(dlpark__overlap_layout(2, two, (int64_t[]){1, -far}, 0), DLPARK__OVERLAP_NO);
+    assert_int_equal(dlpark__overlap_layout(2, two, (int64_t[]){INT64_MAX - 2, 1}, 0), DLPARK__OVERLAP_NO);
+    assert_int_equal(dlpark__overlap_layout(3, three, (int64_t[]){far + 1, far / 2, 1}, 0), DLPARK__OVERLAP_UNDECIDED);
+    assert_int_equal(dlpark__overlap_layout(3, three, (int64_t[]){far + 2, far / 2, 1}, 0), DLPARK__OVERLAP_NO);
+    assert_int_equal(dlpark__overlap_layout(2, two, (int64_t[]){far / 4, far / 4}, 0), DLPARK__OVERLAP_YES);
+    assert_int_equal(dlpark__overlap_layout(2, two, (int64_t[]){far, 0}, 0), DLPARK__OVERLAP_YES);
+}
+
 static void numbers_beyond_63_bits_are_undecided(void **state)
 {
     (void)state;
     int64_t shape[] = {3, 2};
 
     assert_int_equal(dlpark__overlap_layout(2, shape, (int64_t[]){INT64_MIN, 1}, MANY), DLPARK__OVERLAP_UNDECIDED);
-    assert_int_equal(dlpark__overlap_layout(2, shape, (int64_t[]){INT64_MAX, 1}, MANY), DLPARK__OVERLAP_UNDECIDED);
-    assert_int_equal(dlpark__overlap_layout(2, shape, (int64_t[]){INT64_C(1) << 61, 1}, MANY),
+    int64_t far = INT64_C(1) << 61;
+    assert_int_equal(dlpark__overlap_layout(2, (int64_t[]){2, 3}, (int64_t[]){far + 1, far / 2 + 1}, MANY),
                      DLPARK__OVERLAP_UNDECIDED);
     assert_int_equal(dlpark__overlap_layout(2, shape, (int64_t[]){1 - (INT64_C(1) << 59), 1}, MANY),
                      DLPARK__OVERLAP_NO);
@@ -299,6 +314,7 @@ int main(void)
         cmocka_unit_test(what_no_pair_shows_is_found),
         cmocka_unit_test(large_layouts_are_decided_in_few_steps),
         cmocka_unit_test(far_strides_are_decided),
+        cmocka_unit_test(strides_beyond_the_smaller_ones_are_decided),
         cmocka_unit_test(numbers_beyond_63_bits_are_undecided),
         cmocka_unit_test(pairs_of_views),
         cmocka_unit_test(parts_of_a_picture_do_not_meet),

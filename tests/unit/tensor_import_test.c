@@ -1,45 +1,4 @@
-#include "test.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-
-#include "failing_alloc.h"
-
-/* ---- A foreign producer whose deleter counts ---- */
-
-static int ended;
-static float values[64];
-static int64_t shape[64] = {2, 3};
-static int64_t strides[64] = {3, 1};
-static DLManagedTensorVersioned foreign;
-static DLManagedTensor foreign_legacy;
-
-static void end_foreign(DLManagedTensorVersioned *self)
-{
-    assert_ptr_equal(self, &foreign);
-    ended++;
-}
-
-static void end_foreign_legacy(DLManagedTensor *self)
-{
-    assert_ptr_equal(self, &foreign_legacy);
-    ended++;
-}
-
-static int reset(void **state)
-{
-    (void)state;
-    ended = 0;
-    failing_alloc_arm(0);
-    shape[0] = 2;
-    shape[1] = 3;
-    strides[0] = 3;
-    strides[1] = 1;
-    const DLTensor tensor = {values, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
-    foreign = (DLManagedTensorVersioned){{1, 1}, NULL, end_foreign, 0, tensor};
-    foreign_legacy = (DLManagedTensor){tensor, NULL, end_foreign_legacy};
-    return 0;
-}
+#include "tensor_foreign.h"
 
 /* Imports `foreign`, expects that it had to be wrapped or not, and that releasing ends it once without a leak. */
 static void check_import(bool wrapped, dlpark_view *view)
@@ -278,57 +237,6 @@ static void legacy_without_a_deleter(void **state)
     assert_int_equal(ended, 0);
 }
 
-static void export_legacy_refuses_what_it_cannot_say(void **state)
-{
-    (void)state;
-    long live = failing_alloc_live();
-    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
-    DLManagedTensorVersioned *theirs = &foreign;
-    DLManagedTensor *out = NULL, *full = &foreign_legacy;
-
-    assert_fails(DLPARK_E_ARGUMENT, "empty", dlpark_tensor_export_legacy(&tensor, 0, &out, e));
-    assert_fails(DLPARK_E_ARGUMENT, "empty", dlpark_tensor_export_legacy(NULL, 0, &out, e));
-    foreign.flags = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
-    assert_ok(dlpark_tensor_import(&tensor, &theirs, NULL, e));
-    assert_fails(DLPARK_E_ARGUMENT, "out is NULL", dlpark_tensor_export_legacy(&tensor, 0, NULL, e));
-    assert_fails(DLPARK_E_NOT_EMPTY, "not NULL", dlpark_tensor_export_legacy(&tensor, 0, &full, e));
-    assert_fails(DLPARK_E_ARGUMENT, "dropped is 0x101", dlpark_tensor_export_legacy(&tensor, 0x101, &out, e));
-    assert_fails(DLPARK_E_READ_ONLY, "read-only", dlpark_tensor_export_legacy(&tensor, DLPARK_TENSOR_PADDED, &out, e));
-    assert_fails(DLPARK_E_FLAGS, "f32", dlpark_tensor_export_legacy(&tensor, DLPARK_TENSOR_READ_ONLY, &out, e));
-    failing_alloc_arm(1);
-    assert_int_equal(dlpark_tensor_export_legacy(&tensor, DLPARK_TENSOR_READ_ONLY | DLPARK_TENSOR_PADDED, &out, NULL),
-                     DLPARK_E_MEMORY);
-    assert_null(out);
-    assert_ptr_equal(tensor.managed, &foreign);
-    assert_ok(dlpark_tensor_export_legacy(&tensor, DLPARK_TENSOR_READ_ONLY | DLPARK_TENSOR_PADDED, &out, e));
-    assert_null(tensor.managed);
-    assert_ptr_equal(out->dl_tensor.data, values);
-    assert_int_equal(ended, 0);
-    out->deleter(out);
-    assert_int_equal(ended, 1);
-    assert_int_equal(failing_alloc_live(), live);
-}
-
-static void deleter_alone_ends_the_tensor(void **state)
-{
-    (void)state;
-    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
-    DLManagedTensorVersioned *theirs = &foreign;
-    void (*release)(void *) = NULL;
-    void *context = &tensor;
-
-    assert_ok(dlpark_tensor_import(&tensor, &theirs, NULL, e));
-    dlpark_tensor_export_deleter(&tensor, &release, &context);
-    assert_null(tensor.managed);
-    assert_int_equal(ended, 0);
-    release(context);
-    assert_int_equal(ended, 1);
-    dlpark_tensor_export_deleter(&tensor, &release, &context);
-    assert_null(context);
-    release(context);
-    assert_int_equal(ended, 1);
-}
-
 static void view_of_a_tensor_and_of_none(void **state)
 {
     (void)state;
@@ -399,8 +307,6 @@ static void every_rank_is_wrapped(void **state)
         shape[i] = 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, reset)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,8 +319,6 @@ int main(void)
         TEST(wrapper_without_memory_takes_nothing),
         TEST(legacy_says_nothing_about_writing),
         TEST(legacy_without_a_deleter),
-        TEST(export_legacy_refuses_what_it_cannot_say),
-        TEST(deleter_alone_ends_the_tensor),
         TEST(view_of_a_tensor_and_of_none),
         TEST(strides_and_device_travel_unchanged),
         TEST(every_rank_is_wrapped),

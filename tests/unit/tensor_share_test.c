@@ -140,7 +140,8 @@ static void no_elements_are_inside_anything(void **state)
     dlpark_tensor_desc desc = good();
     desc.shape = DLPARK_DIMS((int[]){0, 3});
     assert_ok(dlpark_tensor_new(&none, &desc, NULL, e));
-    assert_fails(DLPARK_E_ARGUMENT, "leaves the tensor's memory", dlpark_tensor_share(&part, &none, &whole, e));
+    assert_fails(DLPARK_E_ARGUMENT, "the view has elements, and the tensor none",
+                 dlpark_tensor_share(&part, &none, &whole, e));
     assert_null(part.managed);
     dlpark_tensor_release(&none);
 }
@@ -252,12 +253,15 @@ static void view_must_lie_inside(void **state)
     assert_fails(DLPARK_E_ARGUMENT, "leaves the tensor's memory", dlpark_tensor_share(&part, &tensor, &view, e));
     view = good_view;
     view.strides[1] = -1; /* before element 0 */
-    assert_fails(DLPARK_E_ARGUMENT, "on cpu", dlpark_tensor_share(&part, &tensor, &view, e));
+    assert_fails(DLPARK_E_ARGUMENT, "leaves the tensor's memory (bytes 0x",
+                 dlpark_tensor_share(&part, &tensor, &view, e));
     view = good_view;
     view.device = DLPARK_DEVICE(kDLCUDAHost, 0);
-    assert_fails(DLPARK_E_ARGUMENT, "cuda_host", dlpark_tensor_share(&part, &tensor, &view, e));
+    assert_fails(DLPARK_E_ARGUMENT, "the view is on cuda_host, and the tensor on cpu",
+                 dlpark_tensor_share(&part, &tensor, &view, e));
     view.device = DLPARK_DEVICE(kDLCPU, 1);
-    assert_fails(DLPARK_E_ARGUMENT, "leaves", dlpark_tensor_share(&part, &tensor, &view, e));
+    assert_fails(DLPARK_E_ARGUMENT, "the view is on cpu:1, and the tensor on cpu",
+                 dlpark_tensor_share(&part, &tensor, &view, e));
     view = good_view;
     view.dtype = DLPARK_I4;
     view.bit_offset = 4;
@@ -265,6 +269,80 @@ static void view_must_lie_inside(void **state)
     assert_null(part.managed);
     dlpark_tensor_release(&tensor);
     assert_int_equal(ended, 1);
+}
+
+/* A view is a struct that anybody can fill: what is in it is a claim. */
+static void view_is_checked_as_a_tensor(void **state)
+{
+    (void)state;
+    dlpark_view good_view, view;
+    dlpark_tensor tensor = make_good(&good_view), part = DLPARK_TENSOR_EMPTY;
+    DLManagedTensorVersioned *before = tensor.managed;
+    static const struct {
+        size_t at;
+        int64_t value;
+        int nbytes;
+        dlpark_status status;
+        const char *text;
+    } cases[] = {
+        {offsetof(dlpark_view, ndim), 65, 4, DLPARK_E_RANK, "ndim is 65"},
+        {offsetof(dlpark_view, ndim), -1, 4, DLPARK_E_RANK, "ndim is -1"},
+        {offsetof(dlpark_view, ndim), INT32_MAX, 4, DLPARK_E_RANK, "ndim is 2147483647"},
+        {offsetof(dlpark_view, shape), -2, 8, DLPARK_E_SHAPE, "shape[0] is -2"},
+        {offsetof(dlpark_view, shape), INT64_MAX, 8, DLPARK_E_OVERFLOW, "element count"},
+        {offsetof(dlpark_view, strides), INT64_MAX, 8, DLPARK_E_OVERFLOW, "strides[0]"},
+        {offsetof(dlpark_view, strides), INT64_MIN, 8, DLPARK_E_OVERFLOW, "strides[0]"},
+        {offsetof(dlpark_view, byte_offset), -1, 8, DLPARK_E_OVERFLOW, "byte_offset"},
+        {offsetof(dlpark_view, dtype) + offsetof(DLDataType, lanes), 0, 2, DLPARK_E_DTYPE, "0 lanes"},
+        {offsetof(dlpark_view, device), 5, 4, DLPARK_E_DEVICE, "device type 5"},
+        {offsetof(dlpark_view, data), 0, sizeof(void *), DLPARK_E_DATA, "data is NULL"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        view = good_view;
+        int16_t two = (int16_t)cases[i].value;
+        int32_t four = (int32_t)cases[i].value;
+        const void *from = cases[i].nbytes == 2   ? (const void *)&two
+                           : cases[i].nbytes == 4 ? (const void *)&four
+                                                  : &cases[i].value;
+        memcpy((unsigned char *)&view + cases[i].at, from, (size_t)cases[i].nbytes);
+        assert_fails(cases[i].status, cases[i].text, dlpark_tensor_share(&part, &tensor, &view, e));
+    }
+    assert_null(part.managed);
+    assert_ptr_equal(tensor.managed, before);
+    view = good_view; /* flags that nobody knows are not taken over */
+    view.flags = UINT32_MAX & ~(DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_UNKNOWN_WRITE);
+    assert_ok(dlpark_tensor_share(&part, &tensor, &view, e));
+    assert_int_equal(part.managed->flags, 0);
+    dlpark_tensor_release(&part);
+    view = good_view; /* no elements, and garbage in the rest */
+    view.shape[1] = 0;
+    view.data = (void *)(uintptr_t)8;
+    view.byte_offset = UINT64_MAX;
+    view.strides[0] = view.strides[1] = INT64_MIN;
+    assert_ok(dlpark_tensor_share(&part, &tensor, &view, e));
+    assert_null(part.managed->dl_tensor.data);
+    assert_int_equal(part.managed->dl_tensor.byte_offset, 0);
+    assert_int_equal(part.managed->dl_tensor.strides[0], 1);
+    assert_int_equal(part.managed->dl_tensor.strides[1], 1);
+    dlpark_tensor_release(&part);
+    dlpark_tensor_release(&tensor);
+}
+
+/* An offset that somebody left beside an address is added to it, as for any tensor. */
+static void offset_of_a_view_is_folded(void **state)
+{
+    (void)state;
+    dlpark_view view;
+    dlpark_tensor tensor = make_good(&view), part = DLPARK_TENSOR_EMPTY;
+
+    view.byte_offset = 12;
+    view.shape[0] = 1;
+    assert_ok(dlpark_tensor_share(&part, &tensor, &view, e));
+    assert_ptr_equal(part.managed->dl_tensor.data, values + 3);
+    assert_int_equal(part.managed->dl_tensor.byte_offset, 0);
+    dlpark_tensor_release(&part);
+    dlpark_tensor_release(&tensor);
 }
 
 static void handles_are_compared_by_offset(void **state)
@@ -290,7 +368,9 @@ static void handles_are_compared_by_offset(void **state)
     assert_fails(DLPARK_E_ARGUMENT, "0x18 to 0x24", dlpark_tensor_share(&part, &tensor, &view, e));
     view = whole;
     view.data = values + 1; /* another handle */
-    assert_fails(DLPARK_E_ARGUMENT, "opencl", dlpark_tensor_share(&part, &tensor, &view, e));
+    char text[120];
+    snprintf(text, sizeof text, "the view is of handle %p on opencl:0, and the tensor of %p", view.data, whole.data);
+    assert_fails(DLPARK_E_ARGUMENT, text, dlpark_tensor_share(&part, &tensor, &view, e));
     dlpark_tensor_release(&tensor);
 }
 
@@ -435,6 +515,8 @@ int main(void)
         TEST(read_only_is_inherited),
         TEST(unknown_write_is_inherited_until_it_is_allowed),
         TEST(view_must_lie_inside),
+        TEST(view_is_checked_as_a_tensor),
+        TEST(offset_of_a_view_is_folded),
         TEST(handles_are_compared_by_offset),
         TEST(arguments_are_looked_at),
         TEST(each_allocation_may_fail),

@@ -203,10 +203,37 @@ static void is_copied_is_claimed_only_by_name(void **state)
     assert_fails(DLPARK_E_FLAGS, "DLPARK_TENSOR_CLAIM_COPIED", dlpark_tensor_new(&tensor, &desc, NULL, e));
     desc.flags = UINT64_C(1) << 40;
     assert_fails(DLPARK_E_FLAGS, "0x10000000000", dlpark_tensor_new(&tensor, &desc, NULL, e));
-    desc.flags = DLPARK_TENSOR_CLAIM_COPIED | DLPARK_TENSOR_PADDED;
+    desc.flags = DLPARK_TENSOR_CLAIM_COPIED;
     assert_ok(dlpark_tensor_new(&tensor, &desc, NULL, e));
-    assert_int_equal(tensor.managed->flags, DLPACK_FLAG_BITMASK_IS_COPIED | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
+    assert_int_equal(tensor.managed->flags, DLPACK_FLAG_BITMASK_IS_COPIED);
     dlpark_tensor_release(&tensor);
+}
+
+static void padded_is_said_of_sub_byte_elements_only(void **state)
+{
+    (void)state;
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY, part = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor_desc desc = good();
+    dlpark_view view;
+
+    desc.flags = DLPARK_TENSOR_PADDED;
+    for (int packed = 0; packed < 2; packed++) {
+        uint64_t expected = packed ? DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED : 0;
+        desc.dtype = packed ? DLPARK_I4 : DLPARK_F32;
+        assert_ok(dlpark_tensor_new(&tensor, &desc, &view, e));
+        assert_int_equal(tensor.managed->flags, expected);
+        assert_int_equal(view.flags, expected);
+        view.flags |= DLPARK_VIEW_PADDED;
+        assert_ok(dlpark_tensor_share(&part, &tensor, &view, e));
+        assert_int_equal(part.managed->flags, expected);
+        dlpark_tensor_release(&part);
+        dlpark_tensor_release(&tensor);
+        dlpark_tensor_desc own = {
+            .dtype = desc.dtype, .ndim = 1, .shape = DLPARK_DIMS((int[]){3}), .flags = DLPARK_TENSOR_PADDED};
+        assert_ok(dlpark_tensor_alloc(&tensor, &own, &view, e));
+        assert_int_equal(tensor.managed->flags, expected | DLPACK_FLAG_BITMASK_IS_COPIED);
+        dlpark_tensor_release(&tensor);
+    }
 }
 
 static void offset_is_folded_where_addresses_add_up(void **state)
@@ -280,6 +307,29 @@ static void no_elements_export_no_data_but_end_their_owner(void **state)
     assert_non_null(tensor.managed->dl_tensor.strides);
     dlpark_tensor_release(&tensor);
     assert_int_equal(ended, 1);
+}
+
+/* Nobody may multiply by what somebody left there. Borrowed ones stay, since they are the caller's. */
+static void no_elements_have_compact_strides(void **state)
+{
+    (void)state;
+    static const int64_t shape[] = {5, 0, 3}, strides[] = {INT64_MAX, -1, INT64_MIN}, compact[] = {3, 3, 1};
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor_desc desc = good();
+    dlpark_view view;
+
+    desc.ndim = 3;
+    desc.shape = DLPARK_DIMS(shape);
+    desc.strides = DLPARK_DIMS(strides);
+    assert_ok(dlpark_tensor_new(&tensor, &desc, &view, e));
+    assert_memory_equal(tensor.managed->dl_tensor.strides, compact, sizeof compact);
+    assert_memory_equal(view.strides, compact, sizeof compact);
+    dlpark_tensor_release(&tensor);
+    desc.strides = (dlpark_dims){NULL, 0, 0};
+    desc.strides_borrowed = strides;
+    assert_ok(dlpark_tensor_new(&tensor, &desc, NULL, e));
+    assert_ptr_equal(tensor.managed->dl_tensor.strides, strides);
+    dlpark_tensor_release(&tensor);
 }
 
 static void contradictions_are_refused(void **state)
@@ -411,6 +461,8 @@ int main(void)
         TEST(highest_rank_works),
         TEST(const_data_is_read_only),
         TEST(is_copied_is_claimed_only_by_name),
+        TEST(padded_is_said_of_sub_byte_elements_only),
+        TEST(no_elements_have_compact_strides),
         TEST(offset_is_folded_where_addresses_add_up),
         TEST(negative_offset_is_refused),
         TEST(strides_of_extents_of_1_are_given_out_as_given),

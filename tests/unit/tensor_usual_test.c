@@ -3,10 +3,18 @@
 /* The usual case and the general way must judge alike and make the same of a description. */
 static void compare_both_ways(const dlpark_tensor_desc *desc)
 {
+    static _Alignas(16) unsigned char storages[2][DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM)];
     dlpark_tensor usual = DLPARK_TENSOR_EMPTY, general = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor_desc one_desc = *desc, two_desc = *desc;
     dlpark_error usual_error, general_error;
-    dlpark_status one = dlpark_tensor_new(&usual, desc, NULL, &usual_error);
-    dlpark_status two = dlpark_tensor_new_sized(&general, desc, sizeof *desc, NULL, &general_error);
+
+    if (desc->storage != NULL) { /* each its own, so that one does not overwrite the other */
+        one_desc.storage = storages[0];
+        two_desc.storage = storages[1];
+        memset(storages, 0xEE, sizeof storages);
+    }
+    dlpark_status one = dlpark_tensor_new(&usual, &one_desc, NULL, &usual_error);
+    dlpark_status two = dlpark_tensor_new_sized(&general, &two_desc, sizeof two_desc, NULL, &general_error);
 
     assert_int_equal(one, two);
     assert_int_equal(usual.managed != NULL, one == DLPARK_OK);
@@ -14,8 +22,7 @@ static void compare_both_ways(const dlpark_tensor_desc *desc)
         assert_string_equal(usual_error.message, general_error.message);
         return;
     }
-    if (desc->storage != NULL) /* both lie there: the second has overwritten the first */
-        return;
+    assert_true(desc->storage == NULL || (void *)usual.managed == storages[0]);
     const DLTensor *a = &usual.managed->dl_tensor, *b = &general.managed->dl_tensor;
     size_t nbytes = (size_t)desc->ndim * sizeof(int64_t);
     assert_ptr_equal(a->data, b->data);
@@ -28,13 +35,46 @@ static void compare_both_ways(const dlpark_tensor_desc *desc)
     assert_int_equal(usual.managed->flags, general.managed->flags);
     assert_memory_equal(&usual.managed->version, &general.managed->version, sizeof(DLPackVersion));
     assert_ptr_equal(usual.managed->deleter, general.managed->deleter);
+    assert_ptr_equal(usual.managed->manager_ctx, general.managed->manager_ctx);
     dlpark_tensor_release(&usual);
     dlpark_tensor_release(&general);
+}
+
+/* The same with storage and without. */
+static void compare_in_both_places(dlpark_tensor_desc desc)
+{
+    static _Alignas(16) unsigned char any[1];
+
+    compare_both_ways(&desc);
+    desc.storage = any;
+    desc.storage_nbytes = DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM);
+    compare_both_ways(&desc);
 }
 
 static const int64_t telling[] = {0,         1,        2, 3, -1, INT64_C(1) << 27, INT64_C(1) << 28, INT64_C(1) << 40,
                                   INT64_MAX, INT64_MIN};
 enum { TELLING = sizeof telling / sizeof telling[0] };
+
+/* Sums of these wrap in many a way, which no sanitizer may see. */
+static void every_layout_of_rank_1_by_both_ways(void **state)
+{
+    (void)state;
+    static const int64_t more[] = {INT64_MAX - 1, INT64_MAX / 2,    INT64_MAX / 2 + 1,
+                                   -INT64_MAX,    INT64_C(1) << 62, (INT64_C(1) << 28) - 1};
+    enum { MORE = sizeof more / sizeof more[0], ALL = TELLING + MORE };
+
+    for (int code = 0; code < ALL * ALL; code++) {
+        int one = code % ALL, two = code / ALL;
+        int64_t size = one < TELLING ? telling[one] : more[one - TELLING];
+        int64_t step = two < TELLING ? telling[two] : more[two - TELLING];
+        dlpark_tensor_desc desc = good();
+        desc.ndim = 1;
+        desc.shape = DLPARK_DIMS(&size);
+        compare_in_both_places(desc);
+        desc.strides = DLPARK_DIMS(&step);
+        compare_in_both_places(desc);
+    }
+}
 
 static void every_layout_of_rank_2_by_both_ways(void **state)
 {
@@ -48,7 +88,7 @@ static void every_layout_of_rank_2_by_both_ways(void **state)
             desc.strides = DLPARK_DIMS(steps);
         if (code % 3 == 0) /* about where the address space ends */
             desc.data = (void *)(UINTPTR_MAX - (uintptr_t)(code % 64));
-        compare_both_ways(&desc);
+        compare_in_both_places(desc);
     }
 }
 
@@ -71,7 +111,7 @@ static void layouts_of_every_rank_by_both_ways(void **state)
         desc.shape = DLPARK_DIMS(sizes);
         if (round / 64 % 2 != 0)
             desc.strides = DLPARK_DIMS(steps);
-        compare_both_ways(&desc);
+        compare_in_both_places(desc);
     }
 }
 
@@ -81,7 +121,6 @@ static void layouts_of_rank_3_and_4_by_both_ways(void **state)
     (void)state;
     static const int64_t edges[] = {0, 1, 3, -1, INT64_C(1) << 27, INT64_C(1) << 32};
     enum { EDGES = sizeof edges / sizeof edges[0] };
-    static _Alignas(16) unsigned char storage[DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM)];
 
     for (int code = 0; code < EDGES * EDGES * EDGES * EDGES; code++) {
         int64_t sizes[8] = {edges[code % EDGES], edges[code / EDGES % EDGES], edges[code / EDGES / EDGES % EDGES],
@@ -93,14 +132,12 @@ static void layouts_of_rank_3_and_4_by_both_ways(void **state)
             desc.ndim = 3 + way % 2;
             desc.strides = way < 2 ? (dlpark_dims){NULL, 0, 0} : DLPARK_DIMS(steps);
             steps[code % 4] = way < 4 ? 2 : edges[code % EDGES];
-            compare_both_ways(&desc);
+            compare_in_both_places(desc);
         }
-        desc.ndim = 8; /* zero extents, in storage, beyond the short ranks */
-        desc.storage = storage;
-        desc.storage_nbytes = sizeof storage;
+        desc.ndim = 8; /* zero extents, beyond the short ranks */
         for (int i = 4; i < 8; i++)
             sizes[i] = 1;
-        compare_both_ways(&desc);
+        compare_in_both_places(desc);
     }
 }
 
@@ -145,6 +182,9 @@ static void storage_must_suffice_and_be_aligned(void **state)
     desc.storage = storage;
     desc.storage_nbytes = 40;
     assert_fails(DLPARK_E_ARGUMENT, "storage has 40 bytes", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    desc.storage = NULL;
+    assert_fails(DLPARK_E_ARGUMENT, "storage_nbytes is 40, and storage is NULL",
+                 dlpark_tensor_new(&tensor, &desc, NULL, e));
     desc.storage = storage + 4; /* malloc's alignment is 8 or 16 */
     desc.storage_nbytes = 400;
     assert_fails(DLPARK_E_ARGUMENT, "is not aligned to", dlpark_tensor_new(&tensor, &desc, NULL, e));
@@ -181,17 +221,11 @@ static void release_is_the_last_touch_of_storage(void **state)
 static void no_dimensions_to_read_by_both_ways(void **state)
 {
     (void)state;
-    static _Alignas(16) unsigned char storage[DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM)];
-
-    for (int way = 0; way < 2; way++) {
-        for (int32_t ndim = -1; ndim <= DLPARK_MAX_NDIM + 1; ndim += 1 + (ndim == 1) * (DLPARK_MAX_NDIM - 1)) {
-            dlpark_tensor_desc desc = good();
-            desc.ndim = ndim;
-            desc.shape = DLPARK_DIMS((const int64_t *)NULL);
-            desc.storage = way == 0 ? NULL : storage;
-            desc.storage_nbytes = way == 0 ? 0 : sizeof storage;
-            compare_both_ways(&desc);
-        }
+    for (int32_t ndim = -1; ndim <= DLPARK_MAX_NDIM + 1; ndim += 1 + (ndim == 1) * (DLPARK_MAX_NDIM - 1)) {
+        dlpark_tensor_desc desc = good();
+        desc.ndim = ndim;
+        desc.shape = DLPARK_DIMS((const int64_t *)NULL);
+        compare_in_both_places(desc);
     }
 }
 
@@ -255,11 +289,12 @@ static void extra_bytes_are_the_owner_when_there_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(layouts_of_rank_3_and_4_by_both_ways), TEST(every_layout_of_rank_2_by_both_ways),
-        TEST(layouts_of_every_rank_by_both_ways),   TEST(storage_of_the_caller_costs_no_allocation),
-        TEST(storage_must_suffice_and_be_aligned),  TEST(release_is_the_last_touch_of_storage),
-        TEST(extra_bytes_lie_in_the_same_block),    TEST(extra_bytes_are_the_owner_when_there_is_none),
-        TEST(no_dimensions_to_read_by_both_ways),   TEST(wrong_tensor_leaves_the_storage_to_the_caller),
+        TEST(every_layout_of_rank_1_by_both_ways),           TEST(layouts_of_rank_3_and_4_by_both_ways),
+        TEST(every_layout_of_rank_2_by_both_ways),           TEST(layouts_of_every_rank_by_both_ways),
+        TEST(storage_of_the_caller_costs_no_allocation),     TEST(storage_must_suffice_and_be_aligned),
+        TEST(release_is_the_last_touch_of_storage),          TEST(extra_bytes_lie_in_the_same_block),
+        TEST(extra_bytes_are_the_owner_when_there_is_none),  TEST(no_dimensions_to_read_by_both_ways),
+        TEST(wrong_tensor_leaves_the_storage_to_the_caller),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
