@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "dlpack.h"
-#include "dtype.h"
 #include "status.h"
 
 /** A device constant from its two parts. */

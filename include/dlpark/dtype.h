@@ -6,7 +6,7 @@
  *     printf("%s\n", dlpark_dtype_name(dtype).text);           // bf16
  *
  * A dtype is the whole triple of code, bits and lanes: two dtypes are equal only if all three are. A code that DLPack
- * 1.3 does not define is named as such and never guessed.
+ * 1.3 does not define is named as such and never guessed. Pointers must not be NULL unless a parameter is optional.
  */
 #ifndef DLPARK_DTYPE_H
 #define DLPARK_DTYPE_H
@@ -53,11 +53,6 @@
 
 DLPARK_BEGIN_C
 
-/** A short text by value: `printf("%s", dlpark_dtype_name(dtype).text)`. Always terminated. */
-typedef struct dlpark_name {
-    char text[48];
-} dlpark_name;
-
 /** Whether code, bits and lanes are all equal. */
 DLPARK_INLINE bool dlpark_dtype_equal(DLDataType a, DLDataType b);
 
@@ -85,7 +80,7 @@ DLPARK_API dlpark_name dlpark_dtype_long_name(DLDataType dtype);
  *
  * @param name  in. Must not be NULL.
  * @param out   out. Not written on failure.
- * @param err   out, optional. Names what was not understood.
+ * @param err   out, optional. Quotes what was not understood.
  * @return DLPARK_OK; DLPARK_E_DTYPE.
  * Threads: any; independent of the locale.
  */
@@ -98,7 +93,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_dtype_parse(const char *name, D
  * parts, one lane), opaque handles a multiple of 8; every other code has exactly one width.
  *
  * @param dtype  in.
- * @param err    out, optional. Names code, bits and lanes.
+ * @param err    out, optional. Names code, bits and lanes, and the bits that the code can have.
  * @return DLPARK_OK; DLPARK_E_DTYPE.
  * Threads: any.
  */
@@ -137,6 +132,8 @@ DLPARK_END_C
 
 namespace dlpark
 {
+namespace detail
+{
 template <typename T> struct is_complex : std::false_type {
 };
 template <> struct is_complex<std::complex<float>> : std::true_type {
@@ -150,6 +147,10 @@ template <> struct is_text<char> : std::true_type {
 };
 template <> struct is_text<wchar_t> : std::true_type {
 };
+#if defined(__cpp_char8_t)
+template <> struct is_text<char8_t> : std::true_type {
+};
+#endif
 template <> struct is_text<char16_t> : std::true_type {
 };
 template <> struct is_text<char32_t> : std::true_type {
@@ -160,15 +161,17 @@ template <typename T>
 struct is_number
     : std::integral_constant<bool, std::is_integral<T>::value && !std::is_same<T, bool>::value && !is_text<T>::value> {
 };
+} // namespace detail
+
 
 template <typename Qualified> constexpr DLDataType dtype_of()
 {
     using T = typename std::remove_cv<Qualified>::type;
-    static_assert(is_number<T>::value || is_complex<T>::value || std::is_same<T, bool>::value ||
+    static_assert(detail::is_number<T>::value || detail::is_complex<T>::value || std::is_same<T, bool>::value ||
                       std::is_same<T, float>::value || std::is_same<T, double>::value,
                   "no DLPack dtype stands for this C++ type");
     return DLDataType{static_cast<uint8_t>(std::is_same<T, bool>::value       ? kDLBool
-                                           : is_complex<T>::value             ? kDLComplex
+                                           : detail::is_complex<T>::value     ? kDLComplex
                                            : std::is_floating_point<T>::value ? kDLFloat
                                            : std::is_signed<T>::value         ? kDLInt
                                                                               : kDLUInt),

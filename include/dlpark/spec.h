@@ -18,7 +18,8 @@
  *     cpu  cuda  cuda:1  cpu|metal     host accessible; the device type; with its id; alternatives
  *     align=64   as=numpy              alignment of element 0 in bytes; the framework of a result
  *
- * `none`, `convert` and `as=` are recorded for the caller and not matched. Nothing here allocates.
+ * `none`, `convert` and `as=` are recorded for the caller and not matched. Nothing here allocates. Pointers must not be
+ * NULL unless a parameter is optional or says when it may be.
  */
 #ifndef DLPARK_SPEC_H
 #define DLPARK_SPEC_H
@@ -117,7 +118,8 @@ DLPARK_INLINE void dlpark_spec_bound_init(dlpark_spec_bound *bound);
  * Parses the spec of an argument.
  *
  * @param spec      out. Not written on failure.
- * @param names     in, out. Gets the names that are met for the first time; unchanged on failure.
+ * @param names     in, out. Gets the names that are met for the first time. On failure what it has stays as it was:
+ *                  both counts, and the names that they count.
  * @param argument  in. The argument's name, for messages and for `same(...)` in later specs; NULL: none.
  * @param text      in. Need not outlive the call.
  * @param err       out, optional. Gives the column, counted in bytes from 1, and what was expected there.
@@ -135,7 +137,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_spec_init_result(dlpark_spec *s
 typedef struct dlpark_spec_source {
     const char *text;     /**< the whole text, `length` bytes; columns are counted from its beginning */
     size_t length;        /**< need not be followed by a zero */
-    size_t at;            /**< where the spec begins */
+    size_t at;            /**< where the spec begins, at most `length` */
     const char *argument; /**< its name, `argument_length` bytes; NULL: none */
     size_t argument_length;
     bool is_result;
@@ -146,7 +148,7 @@ typedef struct dlpark_spec_source {
  *
  * @param source  in.
  * @param end     out, optional. Where reading stopped. NULL: the spec must be the rest of the text.
- * The rest as dlpark_spec_init(). `end` is not written on failure.
+ * The rest as dlpark_spec_init(); DLPARK_E_ARGUMENT also where `at` is beyond the text. `end` is not written on failure.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_spec_init_at(dlpark_spec *spec, dlpark_spec_names *names,
                                                               const dlpark_spec_source *source, size_t *end,
@@ -157,14 +159,14 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_spec_init_at(dlpark_spec *spec,
  *
  * @param spec   in.
  * @param view   in, borrowed. Its memory is not read.
- * @param bound  in, out. Unchanged on failure.
+ * @param bound  in, out. On failure what is known stays as it was.
  * @param err    out, optional. Says what was expected, with the extents that are bound, and what came.
- * @return DLPARK_OK; for the first that does not match, in this order: DLPARK_E_DTYPE; DLPARK_E_RANK;
- *         DLPARK_E_SHAPE (an extent); DLPARK_E_DEVICE; DLPARK_E_LAYOUT; DLPARK_E_READ_ONLY (`mut`, and the view is
- *         read-only or of unknown writability); DLPARK_E_ALIGNMENT; or DLPARK_E_ARGUMENT (`same(a)`, and `a` was not
- *         matched in this call).
- * Shapes:  layouts are those of dlpark_layout_is_compact(): extents of 1 have any stride, and no elements any layout.
- *          A view that starts inside a byte, or whose sub-byte elements are padded, has none of the four layouts.
+ * @return DLPARK_OK; for the first that does not match, in this order: DLPARK_E_ARGUMENT (`same(a)`, and `a` was not
+ *         matched in this call); DLPARK_E_DTYPE (also where the argument was matched in this call with another one);
+ *         DLPARK_E_RANK; DLPARK_E_SHAPE (an extent); DLPARK_E_DEVICE; DLPARK_E_LAYOUT; DLPARK_E_READ_ONLY (`mut`, and
+ *         the view is read-only or of unknown writability); DLPARK_E_ALIGNMENT.
+ * Shapes:  layouts are those of dlpark_layout_is_compact(): extents of 1 have any stride. Elements that start inside a
+ *          byte, or that are narrower than bytes and padded, have none of the four layouts; no elements have all.
  * Units:   alignment in bytes, of element 0; a view without elements has every alignment.
  * Threads: any, each with a `bound` of its own. Costs about as much as a check; failure costs more.
  */

@@ -6,7 +6,8 @@
  *         fprintf(stderr, "%s: %s\n", dlpark_status_name(err.status), err.message);
  *
  * A function that can fail returns a dlpark_status, and says what was wrong, with the offending numbers, in a
- * dlpark_error of the caller's. There is no thread-local or global state, no errno, no printing, no abort.
+ * dlpark_error of the caller's. There is no thread-local or global state, no errno, no printing, no abort. Pointers must
+ * not be NULL unless a parameter is optional.
  */
 #ifndef DLPARK_STATUS_H
 #define DLPARK_STATUS_H
@@ -57,13 +58,18 @@ typedef enum dlpark_status {
 
 /**
  * The reason of a failure, in the caller's own memory. Needs no initialising and no cleaning up.
- * Written only when a function fails; always terminated; a text that is too long is cut between two UTF-8
- * characters. The layout is frozen.
+ * Written only when a function fails; always terminated; valid UTF-8, whatever it quotes: a text that is too long is cut
+ * between two characters. The layout is frozen.
  */
 typedef struct dlpark_error {
     dlpark_status status;                      /**< what the function returned */
     char message[DLPARK_ERROR_MESSAGE_NBYTES]; /**< one sentence in English, UTF-8 */
 } dlpark_error;
+
+/** A short text by value: `printf("%s", dlpark_dtype_name(dtype).text)`. Always terminated. */
+typedef struct dlpark_name {
+    char text[48];
+} dlpark_name;
 
 /**
  * The name of a status, such as "E_OVERFLOW". "E_UNKNOWN" for a value that is not in the table.
@@ -84,8 +90,8 @@ DLPARK_API const char *dlpark_status_exception(dlpark_status status);
  *
  * @param err     out, optional. Untouched when NULL.
  * @param status  in. Not DLPARK_OK.
- * @param format  in. As printf's; the result is cut to fit. NULL takes the status' own text. The arguments may point
- *                into `err`.
+ * @param format  in. As printf's; the result is cut to fit, and U+FFFD stands for each byte that is not UTF-8. Control
+ *                characters stay. NULL takes the status' own text. The arguments may point into `err`.
  * @return `status`.
  * Threads: any; independent of the locale but for what `format` itself asks (floating point).
  */

@@ -110,7 +110,7 @@ namespace dlpark
 {
 template <typename T> constexpr dlpark_dims dims(const T *values)
 {
-    static_assert(is_number<T>::value, "extents and strides are integers");
+    static_assert(detail::is_number<T>::value, "extents and strides are integers");
     return dlpark_dims{
         values, std::is_signed<T>::value ? -static_cast<int32_t>(sizeof(T)) : static_cast<int32_t>(sizeof(T)), 0};
 }

@@ -7,7 +7,8 @@
  *     dlpark_view_text(&view, NULL, text, length + 1);          // [[1.  2.5] ...
  *
  * Both write into the caller's memory, as snprintf() does: always terminated, cut where it does not fit, and the return
- * value is the length of the whole text. They allocate nothing and no locale changes a character.
+ * value is the length of the whole text. They allocate nothing and no locale changes a character. Pointers must not be
+ * NULL unless a parameter is optional or says when it may be.
  */
 #ifndef DLPARK_TEXT_H
 #define DLPARK_TEXT_H
@@ -35,8 +36,9 @@ typedef struct dlpark_text_options {
  * One line about a view: "f32[3, 4] cpu c read-only".
  *
  * The words, in this order: dtype and extents; device; "c" (row-major), "f" (column-major), "strides [1, 8]" (in
- * elements) or "empty"; "byte offset 64" where the data is a handle; "bit offset 4"; "padded", of a sub-byte dtype;
- * "read-only", or "write unknown" where nobody said that it may be written.
+ * elements; always so where there is a bit offset) or "empty"; "byte offset 64" where the data is a handle; "bit offset
+ * 4"; "padded", of a sub-byte dtype; "read-only", or "write unknown" where nobody said that it may be written. "c" is
+ * said where dlpark_view_bytes() has the elements, if the host can access them.
  *
  * @param view    in, borrowed. Its memory is not read.
  * @param text    out. May be NULL when `nbytes` is 0.
@@ -64,8 +66,10 @@ DLPARK_API size_t dlpark_view_describe(const dlpark_view *view, char *text, size
  * @param nbytes   in. Bytes of `text`, the final zero included.
  * @return the length of the whole text without the final zero; it was cut if that is `nbytes` or more. When another
  *         thread changes the elements meanwhile, a second call may come to another length.
- * Shapes:  what is shown is read up to three times. Dimensions of up to 2 * `edgeitems` are shown whole, however many
- *          there are.
+ * Shapes:  what is shown is read up to three times. Dimensions of up to 2 * `edgeitems` are shown whole. At most 2^20
+ *          elements are shown, each lane counting as one: with more, `threshold` does not count; then one element is
+ *          shown at each end of a dimension; and where that is still more, the text is that of dlpark_view_describe()
+ *          as "<u8[6, 6] cpu c: too many elements to show>".
  * Threads: any, as for reading the memory itself.
  */
 DLPARK_API size_t dlpark_view_text(const dlpark_view *view, const dlpark_text_options *options, char *text,

@@ -4,7 +4,8 @@
  *     if (!dlpark_abi_is_compatible(managed->version))
  *         dlpark_managed_release(&managed);   // the only thing that another major version allows
  *
- * The three numbers below are the one place where the library's version is written.
+ * The three numbers below are the one place where the library's version is written. Pointers must not be NULL unless a
+ * parameter is optional.
  */
 #ifndef DLPARK_VERSION_H
 #define DLPARK_VERSION_H

@@ -62,23 +62,13 @@ dlpark_name dlpark_device_name(DLDevice device)
 /* Reads what follows a name, nothing or ":id" with an id of 0 to INT32_MAX; false when the id is no such number. */
 static bool device_read_id(const char *text, int32_t *out)
 {
+    size_t length = strlen(text);
     int64_t id = 0;
 
-    if (*text == '\0') {
-        *out = 0;
-        return true;
-    }
-    if (text[1] == '\0' || (text[1] == '0' && text[2] != '\0'))
+    if (length != 0 && (dlpark__read_decimal(text + 1, length - 1, INT32_MAX, &id) != length - 1 || length == 1))
         return false;
-    for (text++; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9')
-            return false;
-        id = id * 10 + (*text - '0');
-        if (id > INT32_MAX)
-            return false;
-    }
     *out = (int32_t)id;
-    return true;
+    return id >= 0;
 }
 
 dlpark_status dlpark_device_parse(const char *name, DLDevice *out, dlpark_error *err)
@@ -96,5 +86,6 @@ dlpark_status dlpark_device_parse(const char *name, DLDevice *out, dlpark_error 
         return DLPARK_OK;
     }
     return dlpark_error_set(err, DLPARK_E_DEVICE,
-                            "\"%.60s\" is not a device; expected a name such as cpu, cuda:0 or metal", name);
+                            "\"%s\" is not a device; expected a name such as cpu, cuda:0 or metal",
+                            dlpark__quote(name, strlen(name)).text);
 }

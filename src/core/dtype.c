@@ -3,37 +3,40 @@
 
 #include "internal.h"
 
-/* What a code can be: an exact width, or a set of powers of two. Bit n of `widths` is a width of 2^n bits. */
+/* What a code can be: an exact width, a set of powers of two, or any whole number of bytes where neither is there. */
 typedef struct dtype_row {
     const char *name;      /* short; followed by the width where that can vary */
     const char *long_name; /* as NumPy and ml_dtypes have it; likewise */
     uint8_t width;         /* 0 where it can vary */
-    uint8_t widths;
+    uint8_t widths;        /* bit n: 2^n bits */
+    const char *expected;  /* the same for people */
 } dtype_row;
 
-#define DTYPE_INTEGER_WIDTHS 0xFF /* 1 to 128 */
-#define DTYPE_FLOAT_WIDTHS   0xF0 /* 16 to 128 */
-#define DTYPE_COMPLEX_WIDTHS 0xE0 /* 32 to 128, both parts */
+#define DTYPE_WIDTH(bits)    bits, 0, #bits
+#define DTYPE_INTEGER_WIDTHS 0, 0xFF, "1, 2, 4, 8, 16, 32, 64 or 128"
+#define DTYPE_FLOAT_WIDTHS   0, 0xF0, "16, 32, 64 or 128"
+#define DTYPE_COMPLEX_WIDTHS 0, 0xE0, "32, 64 or 128" /* both parts */
+#define DTYPE_OPAQUE_WIDTHS  0, 0, "a multiple of 8"
 
 static const dtype_row dtype_rows[] = {
-    [kDLInt] = {"i", "int", 0, DTYPE_INTEGER_WIDTHS},
-    [kDLUInt] = {"u", "uint", 0, DTYPE_INTEGER_WIDTHS},
-    [kDLFloat] = {"f", "float", 0, DTYPE_FLOAT_WIDTHS},
-    [kDLOpaqueHandle] = {"opaque", "opaque", 0, 0}, /* any whole number of bytes */
-    [kDLBfloat] = {"bf16", "bfloat16", 16, 0},
-    [kDLComplex] = {"c", "complex", 0, DTYPE_COMPLEX_WIDTHS},
-    [kDLBool] = {"bool", "bool", 8, 0},
-    [kDLFloat8_e3m4] = {"f8_e3m4", "float8_e3m4", 8, 0},
-    [kDLFloat8_e4m3] = {"f8_e4m3", "float8_e4m3", 8, 0},
-    [kDLFloat8_e4m3b11fnuz] = {"f8_e4m3b11fnuz", "float8_e4m3b11fnuz", 8, 0},
-    [kDLFloat8_e4m3fn] = {"f8_e4m3fn", "float8_e4m3fn", 8, 0},
-    [kDLFloat8_e4m3fnuz] = {"f8_e4m3fnuz", "float8_e4m3fnuz", 8, 0},
-    [kDLFloat8_e5m2] = {"f8_e5m2", "float8_e5m2", 8, 0},
-    [kDLFloat8_e5m2fnuz] = {"f8_e5m2fnuz", "float8_e5m2fnuz", 8, 0},
-    [kDLFloat8_e8m0fnu] = {"f8_e8m0fnu", "float8_e8m0fnu", 8, 0},
-    [kDLFloat6_e2m3fn] = {"f6_e2m3fn", "float6_e2m3fn", 6, 0},
-    [kDLFloat6_e3m2fn] = {"f6_e3m2fn", "float6_e3m2fn", 6, 0},
-    [kDLFloat4_e2m1fn] = {"f4_e2m1fn", "float4_e2m1fn", 4, 0},
+    [kDLInt] = {"i", "int", DTYPE_INTEGER_WIDTHS},
+    [kDLUInt] = {"u", "uint", DTYPE_INTEGER_WIDTHS},
+    [kDLFloat] = {"f", "float", DTYPE_FLOAT_WIDTHS},
+    [kDLOpaqueHandle] = {"opaque", "opaque", DTYPE_OPAQUE_WIDTHS},
+    [kDLBfloat] = {"bf16", "bfloat16", DTYPE_WIDTH(16)},
+    [kDLComplex] = {"c", "complex", DTYPE_COMPLEX_WIDTHS},
+    [kDLBool] = {"bool", "bool", DTYPE_WIDTH(8)},
+    [kDLFloat8_e3m4] = {"f8_e3m4", "float8_e3m4", DTYPE_WIDTH(8)},
+    [kDLFloat8_e4m3] = {"f8_e4m3", "float8_e4m3", DTYPE_WIDTH(8)},
+    [kDLFloat8_e4m3b11fnuz] = {"f8_e4m3b11fnuz", "float8_e4m3b11fnuz", DTYPE_WIDTH(8)},
+    [kDLFloat8_e4m3fn] = {"f8_e4m3fn", "float8_e4m3fn", DTYPE_WIDTH(8)},
+    [kDLFloat8_e4m3fnuz] = {"f8_e4m3fnuz", "float8_e4m3fnuz", DTYPE_WIDTH(8)},
+    [kDLFloat8_e5m2] = {"f8_e5m2", "float8_e5m2", DTYPE_WIDTH(8)},
+    [kDLFloat8_e5m2fnuz] = {"f8_e5m2fnuz", "float8_e5m2fnuz", DTYPE_WIDTH(8)},
+    [kDLFloat8_e8m0fnu] = {"f8_e8m0fnu", "float8_e8m0fnu", DTYPE_WIDTH(8)},
+    [kDLFloat6_e2m3fn] = {"f6_e2m3fn", "float6_e2m3fn", DTYPE_WIDTH(6)},
+    [kDLFloat6_e3m2fn] = {"f6_e3m2fn", "float6_e3m2fn", DTYPE_WIDTH(6)},
+    [kDLFloat4_e2m1fn] = {"f4_e2m1fn", "float4_e2m1fn", DTYPE_WIDTH(4)},
 };
 
 #define DTYPE_CODES (sizeof dtype_rows / sizeof dtype_rows[0])
@@ -53,6 +56,21 @@ static bool dtype_is_known(DLDataType dtype)
     return (dtype.bits & (dtype.bits - 1)) == 0 && (row->widths >> __builtin_ctz(dtype.bits) & 1) != 0;
 }
 
+const char *dlpark__dtype_code_name(uint8_t code)
+{
+    return code < DTYPE_CODES ? dtype_rows[code].long_name : "unknown";
+}
+
+const char *dlpark__dtype_widths(uint8_t code)
+{
+    return code < DTYPE_CODES ? dtype_rows[code].expected : "";
+}
+
+static const char *dtype_plural(DLDataType dtype)
+{
+    return dtype.bits == 1 ? "" : "s";
+}
+
 dlpark_status dlpark_dtype_check(DLDataType dtype, dlpark_error *err)
 {
     if (DLPARK_LIKELY(dtype_is_known(dtype)))
@@ -64,11 +82,11 @@ dlpark_status dlpark_dtype_check(DLDataType dtype, dlpark_error *err)
         return dlpark_error_set(err, DLPARK_E_DTYPE, "dtype has 0 lanes (code %u, bits %u)", dtype.code, dtype.bits);
     if (dtype.code == kDLComplex && dtype.lanes != 1)
         return dlpark_error_set(err, DLPARK_E_DTYPE,
-                                "complex dtype has %u lanes of %u bits; bits counts both parts, "
-                                "lanes is 1",
-                                dtype.lanes, dtype.bits);
-    return dlpark_error_set(err, DLPARK_E_DTYPE, "dtype code %u (%s) cannot have %u bits (lanes %u)", dtype.code,
-                            dtype_rows[dtype.code].long_name, dtype.bits, dtype.lanes);
+                                "complex dtype has %u lanes of %u bit%s; bits counts both parts, lanes is 1",
+                                dtype.lanes, dtype.bits, dtype_plural(dtype));
+    return dlpark_error_set(err, DLPARK_E_DTYPE, "dtype code %u (%s) cannot have %u bit%s (lanes %u); expected %s",
+                            dtype.code, dlpark__dtype_code_name(dtype.code), dtype.bits, dtype_plural(dtype),
+                            dtype.lanes, dlpark__dtype_widths(dtype.code));
 }
 
 static dlpark_name dtype_format(DLDataType dtype, const char *name)
@@ -99,40 +117,44 @@ dlpark_name dlpark_dtype_long_name(DLDataType dtype)
     return dtype_format(dtype, dtype.code < DTYPE_CODES ? dtype_rows[dtype.code].long_name : "");
 }
 
-/* Reads a decimal without sign or leading zeros, at most `limit`; returns what follows it, NULL when there is none. */
-static const char *dtype_read_number(const char *text, unsigned limit, unsigned *out)
+size_t dlpark__read_decimal(const char *text, size_t length, int64_t limit, int64_t *out)
 {
-    unsigned value = 0;
+    int64_t value = 0;
+    size_t count = 0;
 
-    if (*text < '1' || *text > '9')
-        return NULL;
-    for (; *text >= '0' && *text <= '9'; text++) {
-        value = value * 10 + (unsigned)(*text - '0');
-        if (value > limit)
-            return NULL;
+    for (; count < length && text[count] >= '0' && text[count] <= '9'; count++) {
+        int digit = text[count] - '0';
+        if (value >= 0)
+            value = value > (limit - digit) / 10 ? -1 : value * 10 + digit;
     }
     *out = value;
-    return text;
+    return count > 1 && *text == '0' ? 0 : count;
+}
+
+/* Steps over a number from 1 to `limit`; false when there is none. */
+static bool dtype_read_number(const char **text, int64_t limit, int64_t *out)
+{
+    size_t count = dlpark__read_decimal(*text, strlen(*text), limit, out);
+
+    *text += count;
+    return count > 0 && *out > 0;
 }
 
 /* Whether `name` is this row's `word`, its width and its lanes, and nothing else. */
 static bool dtype_match(const char *name, const char *word, uint8_t code, DLDataType *out)
 {
     size_t length = strlen(word);
-    unsigned bits = dtype_rows[code].width;
-    unsigned lanes = 1;
+    int64_t bits = dtype_rows[code].width;
+    int64_t lanes = 1;
 
     if (strncmp(name, word, length) != 0)
         return false;
     name += length;
-    if (bits == 0) {
-        name = dtype_read_number(name, UINT8_MAX, &bits);
-        if (name == NULL)
-            return false;
-    }
+    if (bits == 0 && !dtype_read_number(&name, UINT8_MAX, &bits))
+        return false;
     if (*name == 'x') {
-        name = dtype_read_number(name + 1, UINT16_MAX, &lanes);
-        if (name == NULL)
+        name++;
+        if (!dtype_read_number(&name, UINT16_MAX, &lanes))
             return false;
     }
     DLDataType dtype = {code, (uint8_t)bits, (uint16_t)lanes};
@@ -149,7 +171,7 @@ dlpark_status dlpark_dtype_parse(const char *name, DLDataType *out, dlpark_error
             dtype_match(name, dtype_rows[code].long_name, code, out))
             return DLPARK_OK;
     return dlpark_error_set(err, DLPARK_E_DTYPE,
-                            "\"%.60s\" is not a dtype; expected a name such as f32, u8, bf16, bool, c64, f8_e4m3fn, "
+                            "\"%s\" is not a dtype; expected a name such as f32, u8, bf16, bool, c64, f8_e4m3fn, "
                             "float32 or uint8, with lanes as f32x4",
-                            name);
+                            dlpark__quote(name, strlen(name)).text);
 }

@@ -41,6 +41,27 @@ static inline void dlpark__tensor_normalise(DLTensor *tensor, int64_t numel)
     }
 }
 
+/* ---- status.c ---- */
+
+/* Bytes that came from elsewhere, for a message: at most 60 of them, cut between two characters with "...". Control
+ * characters, and bytes that are not UTF-8, come as "\x1B". Without quotation marks. */
+typedef struct dlpark__quoted {
+    char text[64];
+} dlpark__quoted;
+dlpark__quoted dlpark__quote(const char *bytes, size_t length);
+
+/* ---- dtype.c ---- */
+
+/* Reads a decimal number without sign and leading zeros from the first `length` bytes, which may end before at a zero.
+ * Returns how many digits it has, 0 where there is none. `out` is -1 for one above `limit`. */
+size_t dlpark__read_decimal(const char *text, size_t length, int64_t limit, int64_t *out);
+
+/* The name of a code, "float", as long names begin; "unknown" where DLPack 1.3 has none. */
+const char *dlpark__dtype_code_name(uint8_t code);
+
+/* The bits that a code can have, for messages: "16, 32, 64 or 128"; "" for an unknown one. */
+const char *dlpark__dtype_widths(uint8_t code);
+
 /* ---- layout.c ---- */
 
 /* What one pass over the dimensions finds. Without elements: numel 0, lowest 0, highest -1. */

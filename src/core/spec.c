@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "spec_parts.h"
@@ -8,9 +7,9 @@ const dlpark__spec_word dlpark__spec_words[DLPARK__SPEC_NWORDS] = {
     {"c", "layout", DLPARK_SPEC_C, DLPARK_SPEC_C | DLPARK_SPEC_F | DLPARK_SPEC_INNER},
     {"f", "layout", DLPARK_SPEC_F, DLPARK_SPEC_C | DLPARK_SPEC_F | DLPARK_SPEC_INNER},
     {"inner", "layout", DLPARK_SPEC_INNER, DLPARK_SPEC_C | DLPARK_SPEC_F | DLPARK_SPEC_INNER},
-    {"mut", "mut", DLPARK_SPEC_MUT, DLPARK_SPEC_MUT},
-    {"none", "none", DLPARK_SPEC_NONE, DLPARK_SPEC_NONE},
-    {"convert", "convert", DLPARK_SPEC_CONVERT, DLPARK_SPEC_CONVERT},
+    {"mut", NULL, DLPARK_SPEC_MUT, DLPARK_SPEC_MUT},
+    {"none", NULL, DLPARK_SPEC_NONE, DLPARK_SPEC_NONE},
+    {"convert", NULL, DLPARK_SPEC_CONVERT, DLPARK_SPEC_CONVERT},
 };
 
 const char *const dlpark__spec_frameworks[DLPARK__SPEC_NFRAMEWORKS] = {"",
@@ -18,37 +17,6 @@ const char *const dlpark__spec_frameworks[DLPARK__SPEC_NFRAMEWORKS] = {"",
                                                                        DLPARK_SPEC_FRAMEWORK_TABLE(DLPARK_SPEC_NAME)
 #undef DLPARK_SPEC_NAME
 };
-
-/* ---- Writing ---- */
-
-void dlpark__spec_put(dlpark__spec_writer *writer, const char *text)
-{
-    size_t length = strlen(text);
-
-    if (writer->length < writer->nbytes) {
-        size_t room = writer->nbytes - writer->length - 1;
-        size_t fits = length < room ? length : room;
-        memcpy(writer->text + writer->length, text, fits);
-        writer->text[writer->length + fits] = '\0';
-    }
-    writer->length += length;
-}
-
-void dlpark__spec_put_number(dlpark__spec_writer *writer, int64_t number)
-{
-    char digits[24];
-
-    snprintf(digits, sizeof digits, "%lld", (long long)number);
-    dlpark__spec_put(writer, digits);
-}
-
-void dlpark__spec_put_end(dlpark__spec_writer *writer)
-{
-    static const char more[] = "...";
-
-    if (writer->length >= writer->nbytes)
-        memcpy(writer->text + writer->nbytes - sizeof more, more, sizeof more);
-}
 
 /* ---- Printing ---- */
 
@@ -60,64 +28,63 @@ dlpark_name dlpark__spec_device_word(int type)
     return name;
 }
 
-static void spec_print_dtype(dlpark__spec_writer *writer, const dlpark_spec *spec, const dlpark_spec_bound *bound)
+static void spec_print_dtype(dlpark__sink *sink, const dlpark_spec *spec, const dlpark_spec_bound *bound)
 {
     if (spec->same >= 0) {
-        dlpark__spec_put(writer, "same(");
-        dlpark__spec_put(writer, spec->names->arguments[spec->same]);
-        dlpark__spec_put(writer, ")");
+        dlpark__sink_text(sink, "same(");
+        dlpark__sink_text(sink, spec->names->arguments[spec->same]);
+        dlpark__sink_text(sink, ")");
         if (bound != NULL && (bound->dtypes_known >> spec->same & 1) != 0) {
-            dlpark__spec_put(writer, "=");
-            dlpark__spec_put(writer, dlpark_dtype_name(bound->dtypes[spec->same]).text);
+            dlpark__sink_text(sink, "=");
+            dlpark__sink_text(sink, dlpark_dtype_name(bound->dtypes[spec->same]).text);
         }
     } else if (spec->ndtypes == 0) {
-        dlpark__spec_put(writer, "any");
+        dlpark__sink_text(sink, "any");
     }
     for (int32_t i = 0; i < spec->ndtypes; i++) {
-        dlpark__spec_put(writer, i == 0 ? "" : "|");
-        dlpark__spec_put(writer, dlpark_dtype_name(spec->dtypes[i]).text);
+        dlpark__sink_text(sink, i == 0 ? "" : "|");
+        dlpark__sink_text(sink, dlpark_dtype_name(spec->dtypes[i]).text);
     }
 }
 
-static void spec_print_dim(dlpark__spec_writer *writer, const dlpark_spec *spec, const dlpark_spec_bound *bound,
-                           int64_t dim)
+static void spec_print_dim(dlpark__sink *sink, const dlpark_spec *spec, const dlpark_spec_bound *bound, int64_t dim)
 {
     if (dim >= 0) {
-        dlpark__spec_put_number(writer, dim);
+        dlpark__sink_integer(sink, dim);
     } else if (dim == DLPARK_SPEC_DIM_ANY || dim == DLPARK_SPEC_DIM_UNKNOWN) {
-        dlpark__spec_put(writer, dim == DLPARK_SPEC_DIM_ANY ? "_" : "?");
+        dlpark__sink_text(sink, dim == DLPARK_SPEC_DIM_ANY ? "_" : "?");
     } else {
-        dlpark__spec_put(writer, spec->names->dims[~dim]);
+        dlpark__sink_text(sink, spec->names->dims[~dim]);
         if (bound != NULL && (bound->dims_known >> ~dim & 1) != 0) {
-            dlpark__spec_put(writer, "=");
-            dlpark__spec_put_number(writer, bound->dims[~dim]);
+            dlpark__sink_text(sink, "=");
+            dlpark__sink_integer(sink, bound->dims[~dim]);
         }
     }
 }
 
-static void spec_print_dims(dlpark__spec_writer *writer, const dlpark_spec *spec, const dlpark_spec_bound *bound)
+static void spec_print_dims(dlpark__sink *sink, const dlpark_spec *spec, const dlpark_spec_bound *bound)
 {
     const char *comma = "";
 
     if (spec->ndims == 0 && spec->ndims_extra != 0)
         return; /* any rank */
-    dlpark__spec_put(writer, "[");
+    dlpark__sink_text(sink, "[");
     for (int32_t i = 0;; i++) {
         if (i == spec->ndims_leading && spec->ndims_extra != 0) {
-            dlpark__spec_put(writer, comma);
-            dlpark__spec_put(writer, "...");
+            dlpark__sink_text(sink, comma);
+            dlpark__sink_text(sink, "...");
             comma = ",";
         }
         if (i == spec->ndims)
             break;
-        dlpark__spec_put(writer, comma);
-        spec_print_dim(writer, spec, bound, spec->dims[i]);
+        dlpark__sink_text(sink, comma);
+        spec_print_dim(sink, spec, bound, spec->dims[i]);
         comma = ",";
     }
-    dlpark__spec_put(writer, "]");
+    dlpark__sink_text(sink, "]");
 }
 
-static void spec_print_devices(dlpark__spec_writer *writer, const dlpark_spec *spec)
+static void spec_print_devices(dlpark__sink *sink, const dlpark_spec *spec)
 {
     const char *between = " ";
     uint32_t types = spec->device_types;
@@ -129,74 +96,81 @@ static void spec_print_devices(dlpark__spec_writer *writer, const dlpark_spec *s
     for (int type = 0; type < 32; type++) {
         if ((types >> type & 1) == 0)
             continue;
-        dlpark__spec_put(writer, between);
-        dlpark__spec_put(writer, dlpark__spec_device_word(type).text);
+        dlpark__sink_text(sink, between);
+        dlpark__sink_text(sink, dlpark__spec_device_word(type).text);
         between = "|";
     }
     for (int32_t i = 0; i < spec->ndevices; i++) {
-        dlpark__spec_put(writer, between);
-        dlpark__spec_put(writer, dlpark__spec_device_word((int)spec->devices[i].device_type).text);
-        dlpark__spec_put(writer, ":");
-        dlpark__spec_put_number(writer, spec->devices[i].device_id);
+        dlpark__sink_text(sink, between);
+        dlpark__sink_text(sink, dlpark__spec_device_word((int)spec->devices[i].device_type).text);
+        dlpark__sink_text(sink, ":");
+        dlpark__sink_integer(sink, spec->devices[i].device_id);
         between = "|";
     }
 }
 
-static void spec_print_words(dlpark__spec_writer *writer, const dlpark_spec *spec)
+static void spec_print_words(dlpark__sink *sink, const dlpark_spec *spec)
 {
     for (int i = 0; i < DLPARK__SPEC_NWORDS; i++) {
         const dlpark__spec_word *word = &dlpark__spec_words[i];
         if ((spec->flags & word->class_flags) != word->flags)
             continue;
-        dlpark__spec_put(writer, " ");
-        dlpark__spec_put(writer, word->name);
+        dlpark__sink_text(sink, " ");
+        dlpark__sink_text(sink, word->name);
+    }
+}
+
+static void spec_print(dlpark__sink *sink, const dlpark_spec *spec, const dlpark_spec_bound *bound)
+{
+    spec_print_dtype(sink, spec, bound);
+    spec_print_dims(sink, spec, bound);
+    spec_print_words(sink, spec);
+    spec_print_devices(sink, spec);
+    if (spec->alignment_bytes != 0) {
+        dlpark__sink_text(sink, " align=");
+        dlpark__sink_integer(sink, (int64_t)spec->alignment_bytes);
+    }
+    if (spec->framework != DLPARK_SPEC_AS_UNSAID) {
+        dlpark__sink_text(sink, " as=");
+        dlpark__sink_text(sink, dlpark__spec_frameworks[spec->framework]);
     }
 }
 
 size_t dlpark_spec_text(const dlpark_spec *spec, const dlpark_spec_bound *bound, char *text, size_t nbytes)
 {
-    dlpark__spec_writer writer = {text, nbytes, 0};
+    dlpark__sink sink;
 
-    spec_print_dtype(&writer, spec, bound);
-    spec_print_dims(&writer, spec, bound);
-    spec_print_words(&writer, spec);
-    spec_print_devices(&writer, spec);
-    if (spec->alignment_bytes != 0) {
-        dlpark__spec_put(&writer, " align=");
-        dlpark__spec_put_number(&writer, (int64_t)spec->alignment_bytes);
-    }
-    if (spec->framework != DLPARK_SPEC_AS_UNSAID) {
-        dlpark__spec_put(&writer, " as=");
-        dlpark__spec_put(&writer, dlpark__spec_frameworks[spec->framework]);
-    }
-    return writer.length;
+    dlpark__sink_begin(&sink, text, nbytes);
+    spec_print(&sink, spec, bound);
+    return dlpark__sink_end(&sink);
 }
 
 dlpark__spec_line dlpark__spec_line_of(const dlpark_spec *spec, const dlpark_spec_bound *bound)
 {
     dlpark__spec_line line;
-    dlpark__spec_writer writer = {line.text, sizeof line.text, 0};
+    dlpark__sink sink;
 
-    writer.length = dlpark_spec_text(spec, bound, line.text, sizeof line.text);
-    dlpark__spec_put_end(&writer);
+    dlpark__sink_begin(&sink, line.text, sizeof line.text);
+    spec_print(&sink, spec, bound);
+    dlpark__sink_end_marked(&sink);
     return line;
 }
 
 /* ---- What a call's names stand for ---- */
 
-/* "n, k, m" */
 static dlpark_status spec_refuse_name(const dlpark_spec_names *names, const char *name, dlpark_error *err)
 {
     char list[240];
-    dlpark__spec_writer writer = {list, sizeof list, 0};
+    dlpark__sink sink;
 
+    dlpark__sink_begin(&sink, list, sizeof list);
     for (int32_t i = 0; i < names->ndims; i++) {
-        dlpark__spec_put(&writer, i == 0 ? "; the names are " : ", ");
-        dlpark__spec_put(&writer, names->dims[i]);
+        dlpark__sink_text(&sink, i == 0 ? "; the names are " : ", ");
+        dlpark__sink_text(&sink, names->dims[i]);
     }
-    dlpark__spec_put(&writer, "");
-    dlpark__spec_put_end(&writer);
-    return dlpark_error_set(err, DLPARK_E_ARGUMENT, "no spec has a dimension \"%.60s\"%s", name, list);
+    dlpark__sink_end_marked(&sink);
+    return dlpark_error_set(err, DLPARK_E_ARGUMENT, "no spec has a dimension '%s'%s",
+                            dlpark__quote(name, strlen(name)).text, list);
 }
 
 static dlpark_status spec_refuse_unbound(const char *name, dlpark_error *err)

@@ -14,7 +14,8 @@ static inline uint32_t spec_pack_dtype(DLDataType dtype)
     return (uint32_t)dtype.code | (uint32_t)dtype.bits << 8 | (uint32_t)dtype.lanes << 16;
 }
 
-static inline bool spec_dtype_fits(const dlpark_spec *spec, const dlpark_view *view, const dlpark_spec_bound *bound)
+/* Whether the spec says this dtype. */
+static inline bool spec_has_dtype(const dlpark_spec *spec, const dlpark_view *view, const dlpark_spec_bound *bound)
 {
     uint32_t dtype = spec_pack_dtype(view->dtype);
 
@@ -25,6 +26,13 @@ static inline bool spec_dtype_fits(const dlpark_spec *spec, const dlpark_view *v
         return false;
     return spec->same < 0 ||
            ((bound->dtypes_known >> spec->same & 1) != 0 && spec_pack_dtype(bound->dtypes[spec->same]) == dtype);
+}
+
+/* Whether the spec's own argument has been matched in this call with another dtype. */
+static inline bool spec_had_another(const dlpark_spec *spec, const dlpark_view *view, const dlpark_spec_bound *bound)
+{
+    return spec->argument >= 0 && (bound->dtypes_known >> spec->argument & 1) != 0 &&
+           spec_pack_dtype(bound->dtypes[spec->argument]) != spec_pack_dtype(view->dtype);
 }
 
 static inline bool spec_rank_fits(const dlpark_spec *spec, const dlpark_view *view)
@@ -71,7 +79,7 @@ static inline bool spec_device_fits(const dlpark_spec *spec, const dlpark_view *
     return false;
 }
 
-/* Whether elements follow each other along the dimensions `first`, `first + step`, ... Products may wrap only beside an
+/* A loop of its own, as a call would make a match a fifth dearer: whether elements follow each other along the dimensions `first`, `first + step`, ... Products may wrap only beside an
  * extent of 0, where the answer is yes anyway. */
 static inline bool spec_is_compact(const dlpark_view *view, int32_t first, int32_t step)
 {
@@ -93,7 +101,7 @@ static inline bool spec_is_inner(const dlpark_view *view)
     return last < 0 || view->strides[last] == 1 || view->shape[last] == 1 || dlpark_view_numel(view) == 0;
 }
 
-/* Elements narrower than bytes that do not share them. */
+/* Elements narrower than bytes that do not share them. The flag first: it is hardly ever there. */
 static inline bool spec_is_padded(const dlpark_view *view)
 {
     return (view->flags & DLPARK_VIEW_PADDED) != 0 && dlpark_dtype_is_packed(view->dtype);
@@ -104,7 +112,7 @@ static inline bool spec_layout_fits(const dlpark_spec *spec, const dlpark_view *
     if ((spec->flags & (DLPARK_SPEC_C | DLPARK_SPEC_F | DLPARK_SPEC_INNER)) == 0)
         return true;
     if (DLPARK_UNLIKELY(view->bit_offset != 0 || spec_is_padded(view)))
-        return false;
+        return dlpark_view_numel(view) == 0;
     if ((spec->flags & DLPARK_SPEC_C) != 0 && DLPARK_LIKELY(spec_is_compact(view, view->ndim - 1, -1)))
         return true;
     if ((spec->flags & DLPARK_SPEC_F) != 0)
@@ -136,45 +144,36 @@ static inline bool spec_alignment_fits(const dlpark_spec *spec, const dlpark_vie
 
 /* ---- Failure ---- */
 
-static void spec_put_list(dlpark__spec_writer *writer, int32_t ndim, const int64_t *values)
-{
-    dlpark__spec_put(writer, "[");
-    for (int32_t i = 0; i < ndim; i++) {
-        dlpark__spec_put(writer, i == 0 ? "" : ",");
-        dlpark__spec_put_number(writer, values[i]);
-    }
-    dlpark__spec_put(writer, "]");
-}
-
 /* What came: dtype and shape, and whatever else does not match. */
 static dlpark__spec_line spec_describe(const dlpark_spec *spec, const dlpark_view *view)
 {
     dlpark__spec_line line;
-    dlpark__spec_writer writer = {line.text, sizeof line.text, 0};
+    dlpark__sink sink;
 
-    dlpark__spec_put(&writer, dlpark_dtype_name(view->dtype).text);
-    spec_put_list(&writer, view->ndim, view->shape);
+    dlpark__sink_begin(&sink, line.text, sizeof line.text);
+    dlpark__sink_text(&sink, dlpark_dtype_name(view->dtype).text);
+    dlpark__sink_list(&sink, view->ndim, view->shape, ",");
     if (!spec_device_fits(spec, view)) {
-        dlpark__spec_put(&writer, " on ");
-        dlpark__spec_put(&writer, dlpark_device_name(view->device).text);
+        dlpark__sink_text(&sink, " on ");
+        dlpark__sink_text(&sink, dlpark_device_name(view->device).text);
     }
     if (!spec_layout_fits(spec, view)) {
-        dlpark__spec_put(&writer, " strides ");
-        dlpark__spec_put(&writer, dlpark__layout_list(view->ndim, view->strides).text);
-        dlpark__spec_put(&writer, spec_is_padded(view) ? " padded" : "");
+        dlpark__sink_text(&sink, " strides ");
+        dlpark__sink_list(&sink, view->ndim, view->strides, ",");
+        dlpark__sink_text(&sink, spec_is_padded(view) ? " padded" : "");
     }
     if (view->bit_offset != 0)
-        dlpark__spec_put(&writer, " starting inside a byte");
+        dlpark__sink_text(&sink, " starting inside a byte");
     if (!spec_write_fits(spec, view))
-        dlpark__spec_put(&writer, (view->flags & DLPARK_VIEW_READ_ONLY) != 0
-                                      ? " read-only"
-                                      : " of unknown writability (legacy or raw origin)");
+        dlpark__sink_text(&sink, (view->flags & DLPARK_VIEW_READ_ONLY) != 0
+                                     ? " read-only"
+                                     : " of unknown writability (legacy or raw origin)");
     if (!spec_alignment_fits(spec, view) && view->bit_offset == 0) {
         uint64_t address = spec_address(view);
-        dlpark__spec_put(&writer, " aligned to ");
-        dlpark__spec_put_number(&writer, (int64_t)(address & (~address + 1)));
+        dlpark__sink_text(&sink, " aligned to ");
+        dlpark__sink_integer(&sink, (int64_t)(address & (~address + 1)));
     }
-    dlpark__spec_put_end(&writer);
+    dlpark__sink_end_marked(&sink);
     return line;
 }
 
@@ -183,7 +182,7 @@ static dlpark_status spec_fault(const dlpark_spec *spec, const dlpark_view *view
 {
     spec_binding binding = {bound->dims_known, bound->dims};
 
-    if (!spec_dtype_fits(spec, view, bound))
+    if (!spec_has_dtype(spec, view, bound))
         return DLPARK_E_DTYPE;
     if (!spec_rank_fits(spec, view))
         return DLPARK_E_RANK;
@@ -207,6 +206,10 @@ static DLPARK_COLD dlpark_status spec_explain(const dlpark_spec *spec, const dlp
         return dlpark_error_set(err, DLPARK_E_ARGUMENT,
                                 "%s%s%sexpected the dtype of argument '%s', which was not matched in this call", before,
                                 name, after, spec->names->arguments[spec->same]);
+    if (spec_has_dtype(spec, view, bound) && spec_had_another(spec, view, bound))
+        return dlpark_error_set(err, DLPARK_E_DTYPE, "%s%s%sexpected %s, as matched before in this call, got %s",
+                                before, name, after, dlpark_dtype_name(bound->dtypes[spec->argument]).text,
+                                dlpark_dtype_name(view->dtype).text);
     return dlpark_error_set(err, spec_fault(spec, view, bound), "%s%s%sexpected %s, got %s", before, name, after,
                             dlpark__spec_line_of(spec, bound).text, spec_describe(spec, view).text);
 }
@@ -216,10 +219,11 @@ dlpark_status dlpark_spec_match(const dlpark_spec *spec, const dlpark_view *view
 {
     spec_binding binding = {bound->dims_known, bound->dims};
 
-    if (DLPARK_UNLIKELY(!spec_dtype_fits(spec, view, bound) || !spec_rank_fits(spec, view) ||
+    /* What the argument had before is asked last, as it costs less there; the explanation puts it first. */
+    if (DLPARK_UNLIKELY(!spec_has_dtype(spec, view, bound) || !spec_rank_fits(spec, view) ||
                         !spec_dims_fit(spec, view, &binding) || !spec_device_fits(spec, view) ||
                         !spec_layout_fits(spec, view) || !spec_write_fits(spec, view) ||
-                        !spec_alignment_fits(spec, view)))
+                        !spec_alignment_fits(spec, view) || spec_had_another(spec, view, bound)))
         return spec_explain(spec, view, bound, err);
     bound->dims_known = binding.known;
     if (spec->argument >= 0) {

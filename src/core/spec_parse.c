@@ -10,30 +10,121 @@
 #define SPEC_SEEN_ALIGNMENT UINT32_C(0x40000000)
 #define SPEC_SEEN_FRAMEWORK UINT32_C(0x20000000)
 
-#define SPEC_DTYPES                       "any, same(ARGUMENT), or names such as f32, u8, bf16, bool, c64, float32"
-#define SPEC_DEVICES                      "cpu, cuda, cuda:1, rocm or metal"
-#define SPEC_FRAMEWORK(name, value, text) " " text
-#define SPEC_FRAMEWORKS                   DLPARK_SPEC_FRAMEWORK_TABLE(SPEC_FRAMEWORK)
-#define SPEC_WORDS                        "c, f, contig, inner, mut, none, convert, align=N, as=FRAMEWORK, or a device such as " SPEC_DEVICES
+#define SPEC_DTYPES "any, same(ARGUMENT), or names such as f32, u8, bf16, bool, c64, float32"
+
+/* ---- What could have stood there ---- */
+
+static bool spec_is_device(int type)
+{
+    return dlpark_device_check(DLPARK_DEVICE(type, 0), NULL) == DLPARK_OK;
+}
+
+static void spec_list_devices(dlpark__sink *sink)
+{
+    for (int type = 0; type < 32; type++)
+        if (spec_is_device(type)) {
+            dlpark__sink_text(sink, type == kDLCPU ? "" : ", ");
+            dlpark__sink_text(sink, dlpark__spec_device_word(type).text);
+        }
+}
+
+static dlpark__spec_line spec_devices(void)
+{
+    dlpark__spec_line line;
+    dlpark__sink sink;
+
+    dlpark__sink_begin(&sink, line.text, sizeof line.text);
+    spec_list_devices(&sink);
+    dlpark__sink_end_marked(&sink);
+    return line;
+}
+
+static dlpark__spec_line spec_words(void)
+{
+    dlpark__spec_line line;
+    dlpark__sink sink;
+
+    dlpark__sink_begin(&sink, line.text, sizeof line.text);
+    for (int i = 0; i < DLPARK__SPEC_NWORDS; i++) {
+        dlpark__sink_text(&sink, dlpark__spec_words[i].name);
+        dlpark__sink_text(&sink, ", ");
+    }
+    dlpark__sink_text(&sink, "align=N, as=FRAMEWORK, or a device: ");
+    spec_list_devices(&sink);
+    dlpark__sink_end_marked(&sink);
+    return line;
+}
+
+static dlpark__spec_line spec_frameworks(void)
+{
+    dlpark__spec_line line;
+    dlpark__sink sink;
+
+    dlpark__sink_begin(&sink, line.text, sizeof line.text);
+    for (int i = 1; i < DLPARK__SPEC_NFRAMEWORKS; i++) {
+        dlpark__sink_text(&sink, i == 1 ? "a framework: " : ", ");
+        dlpark__sink_text(&sink, dlpark__spec_frameworks[i]);
+    }
+    dlpark__sink_end_marked(&sink);
+    return line;
+}
+
+/* Of names that are equally near, the first is taken: the widths are in the order in which they are likely. */
+static dlpark__spec_line spec_guess_dtype(dlpark__spec_token token)
+{
+    static const uint8_t widths[] = {64, 32, 16, 8, 128, 4, 6, 2, 1};
+    dlpark__spec_guess guess = dlpark__spec_guess_begin(token);
+
+    dlpark__spec_guess_try(&guess, "any");
+    dlpark__spec_guess_try(&guess, "same");
+    for (size_t i = 0; i < sizeof widths; i++)
+        for (uint8_t code = 0; *dlpark__dtype_widths(code) != '\0'; code++) {
+            DLDataType dtype = {code, widths[i], 1};
+            if (dlpark_dtype_check(dtype, NULL) != DLPARK_OK)
+                continue;
+            dlpark__spec_guess_try(&guess, dlpark_dtype_name(dtype).text);
+            dlpark__spec_guess_try(&guess, dlpark_dtype_long_name(dtype).text);
+        }
+    return dlpark__spec_guess_text(&guess);
+}
+
+static dlpark__spec_line spec_guess_word(dlpark__spec_token token)
+{
+    dlpark__spec_guess guess = dlpark__spec_guess_begin(token);
+
+    for (int i = 0; i < DLPARK__SPEC_NWORDS; i++)
+        dlpark__spec_guess_try(&guess, dlpark__spec_words[i].name);
+    dlpark__spec_guess_try(&guess, "align");
+    dlpark__spec_guess_try(&guess, "as");
+    for (int type = 0; type < 32; type++)
+        if (spec_is_device(type))
+            dlpark__spec_guess_try(&guess, dlpark__spec_device_word(type).text);
+    return dlpark__spec_guess_text(&guess);
+}
+
+static dlpark__spec_line spec_guess_framework(dlpark__spec_token token)
+{
+    dlpark__spec_guess guess = dlpark__spec_guess_begin(token);
+
+    for (int i = 1; i < DLPARK__SPEC_NFRAMEWORKS; i++)
+        dlpark__spec_guess_try(&guess, dlpark__spec_frameworks[i]);
+    return dlpark__spec_guess_text(&guess);
+}
 
 /* ---- The rules ---- */
 
 static dlpark_status spec_read_number(dlpark__spec_parser *parser, int64_t limit, int64_t *out)
 {
     dlpark__spec_token token = parser->token;
-    int64_t value = 0;
+    int64_t value;
 
     if (token.length == 0 || !dlpark__spec_is_digit(*token.text))
         return dlpark__spec_refuse_token(parser, "a number");
-    for (size_t i = 0; i < token.length; i++) {
-        int digit = token.text[i] - '0';
-        if (!dlpark__spec_is_digit(token.text[i]) || (i == 1 && *token.text == '0'))
-            return dlpark__spec_refuse_token(parser, "a number in decimal, without leading zeros");
-        if (value > (limit - digit) / 10)
-            return dlpark__spec_refuse(parser, token, "%s is too large, at most %lld is possible",
-                                       dlpark__spec_quote(token).text, (long long)limit);
-        value = value * 10 + digit;
-    }
+    if (dlpark__read_decimal(token.text, token.length, limit, &value) != token.length)
+        return dlpark__spec_refuse_token(parser, "a number in decimal, without leading zeros");
+    if (value < 0)
+        return dlpark__spec_refuse(parser, token, "%s is too large, at most %lld is possible",
+                                   dlpark__spec_quote(token).text, (long long)limit);
     *out = value;
     dlpark__spec_advance(parser);
     return DLPARK_OK;
@@ -76,14 +167,12 @@ static dlpark_status spec_read_dtype(dlpark__spec_parser *parser)
 
     if (!dlpark__spec_is_word(parser->token))
         return dlpark__spec_refuse_token(parser, "a dtype: " SPEC_DTYPES);
+    if (dlpark__spec_is(parser->token, "any") || dlpark__spec_is(parser->token, "same"))
+        return dlpark__spec_refuse(parser, parser->token, "%s cannot stand beside other dtypes",
+                                   dlpark__spec_quote(parser->token).text);
     if (dlpark_dtype_parse(dlpark__spec_copy(parser->token).text, &dtype, NULL) != DLPARK_OK)
-        return dlpark__spec_refuse(
-            parser, parser->token, "%s is not a dtype%s; expected " SPEC_DTYPES, dlpark__spec_quote(parser->token).text,
-            dlpark__spec_suggest(
-                parser->token,
-                "any same f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool c64 c128 float32 float64 float16 "
-                "bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128")
-                .text);
+        return dlpark__spec_refuse(parser, parser->token, "%s is not a dtype%s; expected " SPEC_DTYPES,
+                                   dlpark__spec_quote(parser->token).text, spec_guess_dtype(parser->token).text);
     while (i < spec->ndtypes && !dlpark_dtype_equal(spec->dtypes[i], dtype))
         i++;
     if (i == DLPARK_SPEC_MAX_DTYPES)
@@ -183,12 +272,15 @@ static dlpark_status spec_read_dims(dlpark__spec_parser *parser)
     return DLPARK_OK;
 }
 
-/* Notes that a class of words was met; it may be met once. */
+/* Notes that a class of words was met; it may be met once. `class_name` is NULL where it is but one word. */
 static dlpark_status spec_see(dlpark__spec_parser *parser, uint32_t class_flags, const char *class_name)
 {
-    if ((parser->seen & class_flags) != 0)
-        return dlpark__spec_refuse(parser, parser->token, "%s is a second word about %s: one is allowed",
+    if ((parser->seen & class_flags) != 0 && class_name != NULL)
+        return dlpark__spec_refuse(parser, parser->token, "%s is a second word about the %s: one is allowed",
                                    dlpark__spec_quote(parser->token).text, class_name);
+    if ((parser->seen & class_flags) != 0)
+        return dlpark__spec_refuse(parser, parser->token, "%s stands here a second time: once is allowed",
+                                   dlpark__spec_quote(parser->token).text);
     parser->seen |= class_flags;
     return DLPARK_OK;
 }
@@ -208,7 +300,7 @@ static dlpark_status spec_read_device(dlpark__spec_parser *parser)
     int32_t i = 0;
 
     if (!spec_find_device(token, &device))
-        return dlpark__spec_refuse(parser, token, "%s is not a device; expected one such as " SPEC_DEVICES,
+        return dlpark__spec_refuse(parser, token, "expected a device: %s; got %s", spec_devices().text,
                                    dlpark__spec_quote(token).text);
     dlpark__spec_advance(parser);
     if (!dlpark__spec_accept(parser, ":")) {
@@ -231,13 +323,10 @@ static dlpark_status spec_read_devices(dlpark__spec_parser *parser)
     DLDevice device;
 
     if (!spec_find_device(parser->token, &device))
-        return dlpark__spec_refuse(parser, parser->token, "%s is not a word of a spec%s; expected " SPEC_WORDS,
-                                   dlpark__spec_quote(parser->token).text,
-                                   dlpark__spec_suggest(parser->token,
-                                                        "contig inner mut none convert align as cpu cuda cuda_host "
-                                                        "cuda_managed rocm rocm_host opencl metal vulkan one_api")
-                                       .text);
-    DLPARK_TRY(spec_see(parser, SPEC_SEEN_DEVICE, "the device"));
+        return dlpark__spec_refuse(parser, parser->token, "%s is not a word of a spec%s; expected %s",
+                                   dlpark__spec_quote(parser->token).text, spec_guess_word(parser->token).text,
+                                   spec_words().text);
+    DLPARK_TRY(spec_see(parser, SPEC_SEEN_DEVICE, "device"));
     parser->spec->device_types = 0; /* it was any */
     do
         DLPARK_TRY(spec_read_device(parser));
@@ -269,9 +358,11 @@ static dlpark_status spec_read_framework(dlpark__spec_parser *parser)
             parser->spec->framework = (dlpark_spec_framework)i;
             return DLPARK_OK;
         }
-    return dlpark__spec_refuse(parser, parser->token, "%s is not a framework%s; expected one of" SPEC_FRAMEWORKS,
-                               dlpark__spec_quote(parser->token).text,
-                               dlpark__spec_suggest(parser->token, SPEC_FRAMEWORKS).text);
+    if (parser->token.length == 0)
+        return dlpark__spec_refuse_token(parser, spec_frameworks().text);
+    return dlpark__spec_refuse(parser, parser->token, "%s is not a framework%s; expected %s",
+                               dlpark__spec_quote(parser->token).text, spec_guess_framework(parser->token).text,
+                               spec_frameworks().text);
 }
 
 static dlpark_status spec_read_word(dlpark__spec_parser *parser)
@@ -286,12 +377,12 @@ static dlpark_status spec_read_word(dlpark__spec_parser *parser)
         return DLPARK_OK;
     }
     if (dlpark__spec_is(parser->token, "align")) {
-        DLPARK_TRY(spec_see(parser, SPEC_SEEN_ALIGNMENT, "alignment"));
+        DLPARK_TRY(spec_see(parser, SPEC_SEEN_ALIGNMENT, NULL));
         dlpark__spec_advance(parser);
         return spec_read_alignment(parser);
     }
     if (dlpark__spec_is(parser->token, "as")) {
-        DLPARK_TRY(spec_see(parser, SPEC_SEEN_FRAMEWORK, "the framework"));
+        DLPARK_TRY(spec_see(parser, SPEC_SEEN_FRAMEWORK, NULL));
         dlpark__spec_advance(parser);
         return spec_read_framework(parser);
     }
@@ -324,8 +415,9 @@ static dlpark_status spec_declare(dlpark_spec_names *names, const dlpark_spec_so
         length++;
     if (!dlpark__spec_is_name(token) || length != token.length || length >= DLPARK_SPEC_NAME_NBYTES)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT,
-                                "\"%.*s\" cannot be an argument's name: expected letters, digits and \"_\", at most %d",
-                                token.length < 60 ? (int)token.length : 60, token.text, DLPARK_SPEC_NAME_NBYTES - 1);
+                                "'%s' cannot be an argument's name: expected letters, digits and \"_\", at most %d, "
+                                "not beginning with a digit and not \"_\" alone",
+                                dlpark__quote(token.text, token.length).text, DLPARK_SPEC_NAME_NBYTES - 1);
     if (spec_find(names->arguments, names->narguments, token) != names->narguments)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "argument '%s' is declared twice",
                                 dlpark__spec_copy(token).text);
@@ -350,6 +442,9 @@ dlpark_status dlpark_spec_init_at(dlpark_spec *spec, dlpark_spec_names *names, c
     made.device_types = UINT32_MAX;
     made.same = -1;
     made.argument = source->argument != NULL ? names->narguments : -1;
+    if (source->at > source->length)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the spec begins at byte %zu of a text of %zu", source->at,
+                                source->length);
     if (source->argument != NULL)
         DLPARK_TRY(spec_declare(names, source, err));
     DLPARK_TRY(spec_read_all(&parser, end != NULL));

@@ -1,10 +1,11 @@
 /*
- * What the sources of the specs share: texts into a caller's room, and the words with a meaning in several of them.
+ * What the sources of the specs share: the words with a meaning in several of them, tokens, and messages.
  */
 #ifndef DLPARK_CORE_SPEC_PARTS_H
 #define DLPARK_CORE_SPEC_PARTS_H
 
 #include "internal.h"
+#include "sink.h"
 
 /* The device types that the word `cpu` stands for. */
 #define DLPARK__SPEC_HOST                                                                                              \
@@ -14,7 +15,7 @@
 /* A word that stands alone, and the flags it sets. Words of one class exclude each other. */
 typedef struct dlpark__spec_word {
     const char *name;
-    const char *class_name;
+    const char *class_name; /* NULL: it has no other words */
     uint32_t flags;
     uint32_t class_flags;
 } dlpark__spec_word;
@@ -26,19 +27,6 @@ extern const dlpark__spec_word dlpark__spec_words[DLPARK__SPEC_NWORDS];
 
 /* By dlpark_spec_framework; the first is "". */
 extern const char *const dlpark__spec_frameworks[DLPARK__SPEC_NFRAMEWORKS];
-
-/* A text in the making: what does not fit is counted and left out. The room is always terminated. */
-typedef struct dlpark__spec_writer {
-    char *text;
-    size_t nbytes;
-    size_t length;
-} dlpark__spec_writer;
-
-void dlpark__spec_put(dlpark__spec_writer *writer, const char *text);
-void dlpark__spec_put_number(dlpark__spec_writer *writer, int64_t number);
-
-/* Marks a text that did not fit by "..." at its end. */
-void dlpark__spec_put_end(dlpark__spec_writer *writer);
 
 /* A spec for a message, marked where it is cut. */
 typedef struct dlpark__spec_line {
@@ -83,15 +71,25 @@ bool dlpark__spec_is_name(dlpark__spec_token token);
 /* A token as a terminated text; a longer one comes as "", which is the name of nothing. */
 dlpark_name dlpark__spec_copy(dlpark__spec_token token);
 
-/* A token for a message: quoted, cut, without bytes that are no characters. */
-dlpark_name dlpark__spec_quote(dlpark__spec_token token);
+/* A token for a message: in quotation marks, cut, without bytes that are no characters. */
+dlpark__spec_line dlpark__spec_quote(dlpark__spec_token token);
 
 /* The error at a token, with its column. The second: "expected X, got TOKEN" about the one that is being looked at. */
 DLPARK_COLD dlpark_status dlpark__spec_refuse(const dlpark__spec_parser *parser, dlpark__spec_token token,
                                               const char *format, ...) DLPARK_PRINTF(3, 4);
 DLPARK_COLD dlpark_status dlpark__spec_refuse_token(const dlpark__spec_parser *parser, const char *expected);
 
-/* " (did you mean X?)" with the word of a list, separated by blanks, that is near and nearest, or "". */
-dlpark_name dlpark__spec_suggest(dlpark__spec_token token, const char *words);
+/* The word that a wrong token was meant for: that of the words tried which is near, nearest, and came first. */
+typedef struct dlpark__spec_guess {
+    dlpark__spec_token token;
+    size_t nearest; /* letters to change; what is found must be nearer */
+    dlpark_name word;
+} dlpark__spec_guess;
+
+dlpark__spec_guess dlpark__spec_guess_begin(dlpark__spec_token token);
+void dlpark__spec_guess_try(dlpark__spec_guess *guess, const char *word);
+
+/* " (did you mean "X"?)", or "" where none is near. */
+dlpark__spec_line dlpark__spec_guess_text(const dlpark__spec_guess *guess);
 
 #endif

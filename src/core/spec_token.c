@@ -86,9 +86,9 @@ dlpark_status dlpark__spec_refuse(const dlpark__spec_parser *parser, dlpark__spe
     return dlpark_error_set(parser->err, DLPARK_E_ARGUMENT, "column %zu: %s", token.at + 1, message);
 }
 
-dlpark_name dlpark__spec_quote(dlpark__spec_token token)
+dlpark__spec_line dlpark__spec_quote(dlpark__spec_token token)
 {
-    dlpark_name out;
+    dlpark__spec_line out;
     unsigned char first = (unsigned char)*token.text;
 
     if (token.length == 0)
@@ -96,7 +96,7 @@ dlpark_name dlpark__spec_quote(dlpark__spec_token token)
     else if (first < 0x20 || first > 0x7E)
         snprintf(out.text, sizeof out.text, "byte 0x%02X", (unsigned)first);
     else
-        snprintf(out.text, sizeof out.text, "\"%.*s\"", token.length < 40 ? (int)token.length : 40, token.text);
+        snprintf(out.text, sizeof out.text, "\"%s\"", dlpark__quote(token.text, token.length).text);
     return out;
 }
 
@@ -106,12 +106,10 @@ dlpark_status dlpark__spec_refuse_token(const dlpark__spec_parser *parser, const
                                dlpark__spec_quote(parser->token).text);
 }
 
-enum { SPEC_LONGEST_WORD = 16 };
-
 /* How many letters must be changed, added or dropped to make `word` of the token: Levenshtein's table, row by row. */
 static size_t spec_distance(dlpark__spec_token token, const char *word)
 {
-    size_t row[SPEC_LONGEST_WORD + 1], length = strlen(word);
+    size_t row[sizeof(dlpark_name)], length = strlen(word);
 
     for (size_t j = 0; j <= length; j++)
         row[j] = j;
@@ -128,23 +126,27 @@ static size_t spec_distance(dlpark__spec_token token, const char *word)
     return row[length];
 }
 
-dlpark_name dlpark__spec_suggest(dlpark__spec_token token, const char *words)
+dlpark__spec_guess dlpark__spec_guess_begin(dlpark__spec_token token)
 {
-    dlpark_name out = {""};
-    size_t nearest = token.length > 3 ? 3 : 2; /* what is found must be nearer */
+    return (dlpark__spec_guess){token, token.length > 3 ? 3 : 2, {""}};
+}
 
-    while (*words != '\0' && token.length <= SPEC_LONGEST_WORD) {
-        char word[SPEC_LONGEST_WORD + 1];
-        size_t length = strcspn(words, " ");
-        memcpy(word, words, length);
-        word[length] = '\0';
-        words += length + (words[length] == ' ');
+void dlpark__spec_guess_try(dlpark__spec_guess *guess, const char *word)
+{
+    enum { LONGEST_TOKEN = 24 }; /* as none of the words is longer */
+    size_t distance = guess->token.length <= LONGEST_TOKEN ? spec_distance(guess->token, word) : SIZE_MAX;
 
-        size_t distance = spec_distance(token, word);
-        if (distance < nearest && distance < token.length) {
-            nearest = distance;
-            snprintf(out.text, sizeof out.text, " (did you mean \"%s\"?)", word);
-        }
-    }
+    if (distance >= guess->nearest || distance >= guess->token.length)
+        return;
+    guess->nearest = distance;
+    snprintf(guess->word.text, sizeof guess->word.text, "%s", word);
+}
+
+dlpark__spec_line dlpark__spec_guess_text(const dlpark__spec_guess *guess)
+{
+    dlpark__spec_line out = {""};
+
+    if (*guess->word.text != '\0')
+        snprintf(out.text, sizeof out.text, " (did you mean \"%s\"?)", guess->word.text);
     return out;
 }

@@ -2,48 +2,26 @@
 
 /* ---- The line about a view ---- */
 
-static void text_put_list(dlpark__sink *sink, int32_t count, const int64_t *values)
-{
-    dlpark__sink_put(sink, '[');
-    for (int32_t i = 0; i < count; i++) {
-        if (i > 0)
-            dlpark__sink_text(sink, ", ");
-        dlpark__sink_integer(sink, values[i]);
-    }
-    dlpark__sink_put(sink, ']');
-}
-
-/* Whether the elements lie one after the other in column-major order. There are some. */
-static bool text_is_column_major(const dlpark_view *view)
-{
-    int64_t expected = 1;
-
-    for (int32_t i = 0; i < view->ndim; i++) {
-        if (view->shape[i] != 1 && view->strides[i] != expected)
-            return false;
-        expected *= view->shape[i];
-    }
-    return true;
-}
-
 static void text_put_layout(dlpark__sink *sink, const dlpark_view *view)
 {
+    bool is_whole = view->bit_offset == 0; /* elements inside a byte cannot be taken as bytes, whatever their order */
+
     if (dlpark_view_numel(view) == 0) {
         dlpark__sink_text(sink, " empty");
-    } else if (dlpark_view_is_compact(view)) {
+    } else if (is_whole && dlpark__layout_is_dense(view->ndim, view->shape, view->strides, false)) {
         dlpark__sink_text(sink, " c");
-    } else if (text_is_column_major(view)) {
+    } else if (is_whole && dlpark__layout_is_dense(view->ndim, view->shape, view->strides, true)) {
         dlpark__sink_text(sink, " f");
     } else {
         dlpark__sink_text(sink, " strides ");
-        text_put_list(sink, view->ndim, view->strides);
+        dlpark__sink_list(sink, view->ndim, view->strides, ", ");
     }
 }
 
 static void text_put_description(dlpark__sink *sink, const dlpark_view *view)
 {
     dlpark__sink_text(sink, dlpark_dtype_name(view->dtype).text);
-    text_put_list(sink, view->ndim, view->shape);
+    dlpark__sink_list(sink, view->ndim, view->shape, ", ");
     dlpark__sink_put(sink, ' ');
     dlpark__sink_text(sink, dlpark_device_name(view->device).text);
     text_put_layout(sink, view);
@@ -55,7 +33,7 @@ static void text_put_description(dlpark__sink *sink, const dlpark_view *view)
         dlpark__sink_text(sink, " bit offset ");
         dlpark__sink_integer(sink, view->bit_offset);
     }
-    if ((view->flags & DLPARK_VIEW_PADDED) != 0 && dlpark_dtype_is_packed(view->dtype))
+    if (dlpark_dtype_is_packed(view->dtype) && !dlpark__view_is_packed(view))
         dlpark__sink_text(sink, " padded");
     if ((view->flags & DLPARK_VIEW_READ_ONLY) != 0)
         dlpark__sink_text(sink, " read-only");
@@ -88,12 +66,12 @@ typedef void text_action(text_walk *walk, const dlpark__scalar *lane);
 /* The bit of its first byte where an element begins, and that byte. `at` counts elements from element 0. */
 static const unsigned char *text_find(const dlpark_view *view, int64_t at, unsigned *bit)
 {
-    int64_t nbits = dlpark_dtype_nbits(view->dtype);
+    int64_t nbits = dlpark__view_element_nbits(view);
     const unsigned char *data = view->data;
 
     *bit = 0;
-    if ((view->flags & DLPARK_VIEW_PADDED) != 0 || !dlpark_dtype_is_packed(view->dtype))
-        return data + (nbits + 7) / 8 * at;
+    if (!dlpark__view_is_packed(view))
+        return data + nbits / 8 * at;
     /* Eight elements are whole bytes; the bits of all of them together might leave 63 bits. */
     int64_t rest = at & 7;
     int64_t bits = rest * nbits + view->bit_offset;
@@ -251,6 +229,27 @@ static int32_t text_clamp(int32_t value, int32_t lowest, int32_t highest)
     return value > highest ? highest : value;
 }
 
+#define TEXT_MOST_LANES (INT64_C(1) << 20) /* shown; more would be read for minutes, or for ever where strides are 0 */
+
+static bool text_is_too_much(const text_walk *walk)
+{
+    int64_t room = TEXT_MOST_LANES / walk->view->dtype.lanes;
+
+    for (int32_t i = 0; i < walk->view->ndim; i++)
+        room /= text_shown(walk, walk->view->shape[i]);
+    return room == 0;
+}
+
+/* Decides how much is shown; false when even one element at each end of the dimensions is too much. */
+static bool text_choose_edge(text_walk *walk, const dlpark_text_options *options)
+{
+    if (dlpark_view_numel(walk->view) > options->threshold || text_is_too_much(walk))
+        walk->edge = text_clamp(options->edgeitems, 1, INT32_MAX);
+    if (text_is_too_much(walk))
+        walk->edge = 1;
+    return !text_is_too_much(walk);
+}
+
 static void text_write_elements(text_walk *walk, const dlpark_text_options *options)
 {
     const dlpark_view *view = walk->view;
@@ -259,8 +258,6 @@ static void text_write_elements(text_walk *walk, const dlpark_text_options *opti
         text_write_element(walk, 0);
         return;
     }
-    if (dlpark_view_numel(view) > options->threshold)
-        walk->edge = text_clamp(options->edgeitems, 1, INT32_MAX);
     walk->limit = (int64_t)options->linewidth - view->ndim;
     dlpark__column_begin(&walk->column, view->dtype, text_clamp(options->precision, 0, TEXT_MOST_DIGITS));
     text_visit(walk, 0, 0, text_look);
@@ -270,20 +267,30 @@ static void text_write_elements(text_walk *walk, const dlpark_text_options *opti
     text_write_rows(walk, 0, 0);
 }
 
+/* The line about a view in place of its elements. */
+static void text_write_reason(text_walk *walk, const char *reason)
+{
+    dlpark__sink_put(&walk->sink, '<');
+    text_put_description(&walk->sink, walk->view);
+    dlpark__sink_text(&walk->sink, ": ");
+    dlpark__sink_text(&walk->sink, reason);
+    dlpark__sink_put(&walk->sink, '>');
+}
+
 size_t dlpark_view_text(const dlpark_view *view, const dlpark_text_options *options, char *text, size_t nbytes)
 {
     const dlpark_text_options defaults = DLPARK_TEXT_DEFAULTS;
+    const dlpark_text_options *chosen = options != NULL ? options : &defaults;
     text_walk walk = {.view = view, .edge = 0};
 
     dlpark__sink_begin(&walk.sink, text, nbytes);
-    if (!dlpark_device_is_host_accessible(view->device)) {
-        dlpark__sink_put(&walk.sink, '<');
-        text_put_description(&walk.sink, view);
-        dlpark__sink_text(&walk.sink, ": not accessible to the host>");
-    } else if (dlpark_view_numel(view) == 0) {
+    if (!dlpark_device_is_host_accessible(view->device))
+        text_write_reason(&walk, "not accessible to the host");
+    else if (dlpark_view_numel(view) == 0)
         dlpark__sink_text(&walk.sink, "[]");
-    } else {
-        text_write_elements(&walk, options != NULL ? options : &defaults);
-    }
+    else if (!text_choose_edge(&walk, chosen))
+        text_write_reason(&walk, "too many elements to show");
+    else
+        text_write_elements(&walk, chosen);
     return dlpark__sink_end(&walk.sink);
 }

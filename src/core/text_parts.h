@@ -1,6 +1,6 @@
 /*
  * What the sources of the text of a view share: text.c lays out, text_number.c writes numbers, text_float.c finds the
- * digits of floats, text_sink.c takes the characters.
+ * digits of floats.
  */
 #ifndef DLPARK_CORE_TEXT_PARTS_H
 #define DLPARK_CORE_TEXT_PARTS_H
@@ -8,28 +8,7 @@
 #include <dlpark/text.h>
 
 #include "element_parts.h"
-
-/* ---- text_sink.c ---- */
-
-/* Where characters go. Those past the end are counted all the same. Spaces wait until something follows them. */
-typedef struct dlpark__sink {
-    char *text;
-    size_t nbytes;
-    size_t length;
-    size_t spaces;
-} dlpark__sink;
-
-void dlpark__sink_begin(dlpark__sink *sink, char *text, size_t nbytes);
-void dlpark__sink_put(dlpark__sink *sink, char character);
-void dlpark__sink_text(dlpark__sink *sink, const char *text);
-void dlpark__sink_spaces(dlpark__sink *sink, int64_t count); /* none when negative */
-void dlpark__sink_integer(dlpark__sink *sink, int64_t value);
-
-/* Ends the line: spaces at its end are dropped. */
-void dlpark__sink_line(dlpark__sink *sink);
-
-/* Terminates the text, cut to fit. Returns the length of all of it. */
-size_t dlpark__sink_end(dlpark__sink *sink);
+#include "sink.h"
 
 /* ---- text_float.c ---- */
 

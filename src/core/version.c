@@ -28,6 +28,6 @@ dlpark_status dlpark_abi_check(DLPackVersion version, dlpark_error *err)
     if (dlpark_abi_is_compatible(version))
         return DLPARK_OK;
     return dlpark_error_set(
-        err, DLPARK_E_VERSION, "the tensor follows DLPack %u.%u, and this library reads %d.x (it knows %d.%d)",
+        err, DLPARK_E_VERSION, "the struct follows DLPack %u.%u, and this library reads %d.x (it knows %d.%d)",
         (unsigned)version.major, (unsigned)version.minor, DLPARK_ABI_MAJOR, DLPARK_ABI_MAJOR, DLPARK_ABI_MINOR);
 }

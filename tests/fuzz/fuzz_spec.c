@@ -148,10 +148,10 @@ static bool spec_slow_layout(const dlpark_spec *spec, const dlpark_view *view)
 
     if (wanted == 0)
         return true;
-    if (view->bit_offset != 0 || (dlpark_dtype_is_packed(view->dtype) && (view->flags & DLPARK_VIEW_PADDED)))
-        return false;
     if (dlpark_view_numel(view) == 0)
         return true;
+    if (view->bit_offset != 0 || (dlpark_dtype_is_packed(view->dtype) && (view->flags & DLPARK_VIEW_PADDED)))
+        return false;
     for (int i = 0; i < view->ndim; i++) {
         int j = view->ndim - 1 - i;
         f = f && (view->shape[i] == 1 || view->strides[i] == column);

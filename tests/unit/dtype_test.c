@@ -2,6 +2,9 @@
 
 #include <complex.h>
 #include <stdbool.h>
+#include <stdlib.h>
+
+#include "internal.h"
 
 /* The same facts as the library's table, written down independently: code, bits, both names. */
 static const struct {
@@ -109,57 +112,113 @@ static void unknown_triples_are_named_not_guessed(void **state)
     assert_fails(DLPARK_E_DTYPE, "code 18 (bits 16, lanes 1)", dlpark_dtype_check((DLDataType){18, 16, 1}, e));
     assert_fails(DLPARK_E_DTYPE, "cannot have 32 bits", dlpark_dtype_check((DLDataType){4, 32, 1}, e));
     assert_fails(DLPARK_E_DTYPE, "2 lanes of 32 bits", dlpark_dtype_check((DLDataType){5, 32, 2}, e));
+    assert_fails(DLPARK_E_DTYPE, "2 lanes of 1 bit;", dlpark_dtype_check((DLDataType){5, 1, 2}, e));
     assert_fails(DLPARK_E_DTYPE, "0 lanes", dlpark_dtype_check((DLDataType){2, 32, 0}, e));
     assert_fails(DLPARK_E_DTYPE, "cannot have 8 bits", dlpark_dtype_check((DLDataType){17, 8, 1}, e));
+}
+
+/* Whether a number stands in a list such as "16, 32 or 64". */
+static bool is_listed(const char *list, unsigned bits)
+{
+    while (*list != '\0') {
+        char *end;
+        unsigned long number = strtoul(list, &end, 10);
+        if (end != list && number == bits)
+            return true;
+        list = end != list ? end : list + 1;
+    }
+    return false;
+}
+
+static void a_wrong_width_is_told_with_the_right_ones(void **state)
+{
+    (void)state;
+    char expected[96];
+
+    for (unsigned code = 0; code < 256; code++) {
+        const char *widths = dlpark__dtype_widths((uint8_t)code);
+        if (code > 17) {
+            assert_string_equal(dlpark__dtype_code_name((uint8_t)code), "unknown");
+            assert_string_equal(widths, "");
+            continue;
+        }
+        for (unsigned bits = 0; bits < 256; bits++) {
+            DLDataType dtype = {(uint8_t)code, (uint8_t)bits, 1};
+            bool allowed = rule_allows(code, bits, 1);
+            assert_int_equal(code == 3 ? bits != 0 && bits % 8 == 0 : is_listed(widths, bits), allowed);
+            snprintf(expected, sizeof expected, "(%s) cannot have %u bit%s (lanes 1); expected %s",
+                     dlpark__dtype_code_name((uint8_t)code), bits, bits == 1 ? "" : "s", widths);
+            if (!allowed)
+                assert_fails(DLPARK_E_DTYPE, expected, dlpark_dtype_check(dtype, e));
+        }
+    }
+    assert_string_equal(dlpark__dtype_code_name(kDLFloat), "float");
+    assert_string_equal(dlpark__dtype_code_name(kDLBfloat), "bfloat16");
+    assert_string_equal(dlpark__dtype_widths(kDLFloat), "16, 32, 64 or 128");
+    assert_string_equal(dlpark__dtype_widths(kDLOpaqueHandle), "a multiple of 8");
 }
 
 static void nonsense_is_refused_with_its_text(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "",
-        "f",
-        "f33",
-        "F32",
-        " f32",
-        "f32 ",
-        "f32x",
-        "f32x0",
-        "f32x65536",
-        "f032",
-        "f32x04",
-        "u",
-        "uint",
-        "int",
-        "float",
-        "bool8",
-        "bool1",
-        "bfloat",
-        "bfloat32",
-        "complex256",
-        "opaque7",
-        "opaque",
-        "c16",
-        "i3",
-        "i256",
-        "f8",
-        "f8_",
-        "float8",
-        "f32x4x2",
-        "f-32",
-        "f+32",
-        "f32x-1",
-        "string",
-        "f32\n",
-        "i8x1e1",
-        "\xC3\xA9",
-        "f99999999999999999999999999999",
+        "",         "f",          "f33",       "F32",    " f32",     "f32 ",
+        "f32x",     "f32x0",      "f32x65536", "f032",   "f32x04",   "u",
+        "uint",     "int",        "float",     "bool8",  "bool1",    "bfloat",
+        "bfloat32", "complex256", "opaque7",   "opaque", "c16",      "i3",
+        "i256",     "f8",         "f8_",       "float8", "f32x4x2",  "f-32",
+        "f+32",     "f32x-1",     "string",    "i8x1e1", "\xC3\xA9", "f99999999999999999999999999999",
     };
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         DLDataType out = {77, 78, 79};
         assert_fails(DLPARK_E_DTYPE, wrong[i], dlpark_dtype_parse(wrong[i], &out, e));
         assert_true(dlpark_dtype_equal(out, (DLDataType){77, 78, 79}));
+    }
+}
+
+static void a_name_is_quoted_so_that_it_can_be_printed(void **state)
+{
+    (void)state;
+    DLDataType out;
+
+    assert_fails(DLPARK_E_DTYPE, "\"f32\\x0A\" is not a dtype", dlpark_dtype_parse("f32\n", &out, e));
+    assert_fails(DLPARK_E_DTYPE, "\"\\x1B[31m\\xFF\" is not", dlpark_dtype_parse("\x1B[31m\xFF", &out, e));
+}
+
+/* Digits, limit, and what is read of it: how many digits, the value. */
+static void decimals_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t length;
+        int64_t limit;
+        size_t count;
+        int64_t value;
+    } cases[] = {
+        {"", 0, 9, 0, 0},
+        {"x", 1, 9, 0, 0},
+        {"-1", 2, 9, 0, 0},
+        {"0", 1, 9, 1, 0},
+        {"0x", 2, 9, 1, 0},
+        {"00", 2, 9, 0, 0},
+        {"07", 2, 9, 0, 7},
+        {"9", 1, 9, 1, 9},
+        {"10", 2, 9, 2, -1},
+        {"100000000000000000000000000", 27, 9, 27, -1},
+        {"255", 3, 255, 3, 255},
+        {"256", 3, 255, 3, -1},
+        {"256", 2, 255, 2, 25},
+        {"9223372036854775807", 19, INT64_MAX, 19, INT64_MAX},
+        {"9223372036854775808", 19, INT64_MAX, 19, -1},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t value = 77;
+        assert_int_equal(dlpark__read_decimal(cases[i].text, cases[i].length, cases[i].limit, &value), cases[i].count);
+        if (cases[i].count != 0)
+            assert_true(value == cases[i].value);
     }
 }
 
@@ -225,7 +284,10 @@ int main(void)
         cmocka_unit_test(names_go_both_ways),
         cmocka_unit_test(every_triple_is_judged_by_the_rule),
         cmocka_unit_test(unknown_triples_are_named_not_guessed),
+        cmocka_unit_test(a_wrong_width_is_told_with_the_right_ones),
         cmocka_unit_test(nonsense_is_refused_with_its_text),
+        cmocka_unit_test(a_name_is_quoted_so_that_it_can_be_printed),
+        cmocka_unit_test(decimals_are_read),
         cmocka_unit_test(c_types_have_dtypes),
         cmocka_unit_test(usual_dtypes_are_one_lane_of_whole_bytes),
         cmocka_unit_test(widths),

@@ -109,7 +109,7 @@ static void a_late_failure_binds_nothing(void **state)
     dlpark_spec spec = made("a", "f32[n,m] f");
     dlpark_view view = f32_of(2, SHAPE(3, 4));
 
-    assert_refuses(DLPARK_E_LAYOUT, "argument 'a': expected f32[n,m] f, got f32[3,4] strides [4, 1]", &spec, &view);
+    assert_refuses(DLPARK_E_LAYOUT, "argument 'a': expected f32[n,m] f, got f32[3,4] strides [4,1]", &spec, &view);
     assert_int_equal(bound.dims_known, 0);
     assert_int_equal(bound.dtypes_known, 0);
 }
@@ -164,6 +164,7 @@ static void a_dtype_is_the_whole_triple(void **state)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         dlpark_view view = view_of(cases[i].dtype, 1, SHAPE(2), NULL);
+        dlpark_spec_bound_init(&bound);
         assert_ok(dlpark_spec_match(&any, &view, &bound, e));
         if (cases[i].fits)
             assert_ok(dlpark_spec_match(&spec, &view, &bound, e));
@@ -184,6 +185,35 @@ static void same_is_the_dtype_of_an_argument(void **state)
     assert_refuses(DLPARK_E_DTYPE, "argument 'b': expected same(a)=f64[n=2], got f32[2]", &b, &f32);
     assert_ok(dlpark_spec_match(&b, &f64, &bound, e));
     assert_int_equal(bound.dtypes_known, 3);
+}
+
+static void an_argument_has_one_dtype_in_a_call(void **state)
+{
+    (void)state;
+    dlpark_spec a = made("a", "f32|f64[n]"), b = made("b", "same(a)");
+    dlpark_view f32 = f32_of(1, SHAPE(2)), f64 = view_of(DLPARK_F64, 1, SHAPE(2), NULL),
+                i8 = view_of(DLPARK_I8, 1, SHAPE(2), NULL);
+
+    assert_ok(dlpark_spec_match(&a, &f32, &bound, e));
+    assert_ok(dlpark_spec_match(&a, &f32, &bound, e));
+    assert_refuses(DLPARK_E_DTYPE, "argument 'a': expected f32, as matched before in this call, got f64", &a, &f64);
+    assert_refuses(DLPARK_E_DTYPE, "argument 'a': expected f32|f64[n=2], got i8[2]", &a, &i8);
+    assert_ok(dlpark_spec_match(&b, &f32, &bound, e));
+    dlpark_spec_bound_init(&bound); /* the next call */
+    assert_ok(dlpark_spec_match(&a, &f64, &bound, e));
+}
+
+/* Whatever else is wrong as well: without the other argument nothing can be said of the dtype. */
+static void an_argument_that_was_not_matched_comes_first(void **state)
+{
+    (void)state;
+    (void)made("a", "any");
+    dlpark_spec b = made("b", "same(a)[3] c mut cuda align=64");
+    dlpark_view view = view_of(DLPARK_F32, 2, SHAPE(2, 2), SHAPE(1, 2));
+
+    view.flags = DLPARK_VIEW_READ_ONLY;
+    assert_refuses(DLPARK_E_ARGUMENT, "expected the dtype of argument 'a', which was not matched in this call", &b,
+                   &view);
 }
 
 /* ---- Ranks and extents ---- */
@@ -422,8 +452,8 @@ static void strides_are_told_when_they_matter(void **state)
     dlpark_spec c = made("x", "f32[n,k] c"), inner = made("x2", "f32 inner");
     dlpark_view view = view_of(DLPARK_F32, 2, SHAPE(5, 3), SHAPE(1, 5));
 
-    assert_refuses(DLPARK_E_LAYOUT, "argument 'x': expected f32[n,k] c, got f32[5,3] strides [1, 5]", &c, &view);
-    assert_refuses(DLPARK_E_LAYOUT, "argument 'x2': expected f32 inner, got f32[5,3] strides [1, 5]", &inner, &view);
+    assert_refuses(DLPARK_E_LAYOUT, "argument 'x': expected f32[n,k] c, got f32[5,3] strides [1,5]", &c, &view);
+    assert_refuses(DLPARK_E_LAYOUT, "argument 'x2': expected f32 inner, got f32[5,3] strides [1,5]", &inner, &view);
 }
 
 static void no_layout_begins_inside_a_byte_or_is_padded(void **state)
@@ -445,6 +475,21 @@ static void no_layout_begins_inside_a_byte_or_is_padded(void **state)
     assert_ok(dlpark_spec_match(&loose, &begun, &bound, e));
     assert_ok(dlpark_spec_match(&loose, &padded, &bound, e));
     assert_refuses(DLPARK_E_ALIGNMENT, "expected any align=1, got u4[8] starting inside a byte", &aligned, &begun);
+}
+
+static void no_elements_have_any_layout_wherever_they_would_be(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"any c", "any f", "any contig", "any inner", "any align=64"};
+    dlpark_view begun = view_of(DLPARK_U4, 2, SHAPE(0, 8), SHAPE(5, 7)), padded = begun;
+
+    begun.bit_offset = 4;
+    padded.flags = DLPARK_VIEW_PADDED;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        dlpark_spec spec = made(NULL, texts[i]);
+        assert_ok(dlpark_spec_match(&spec, &begun, &bound, e));
+        assert_ok(dlpark_spec_match(&spec, &padded, &bound, e));
+    }
 }
 
 /* ---- Writing and alignment ---- */
@@ -562,6 +607,8 @@ int main(void)
         cmocka_unit_test_setup(messages_name_the_argument_or_the_result, begin),
         cmocka_unit_test_setup(a_dtype_is_the_whole_triple, begin),
         cmocka_unit_test_setup(same_is_the_dtype_of_an_argument, begin),
+        cmocka_unit_test_setup(an_argument_has_one_dtype_in_a_call, begin),
+        cmocka_unit_test_setup(an_argument_that_was_not_matched_comes_first, begin),
         cmocka_unit_test_setup(dimensions_match_as_the_slow_way_says, begin),
         cmocka_unit_test_setup(a_rank_is_told_apart_from_an_extent, begin),
         cmocka_unit_test_setup(the_highest_rank_matches, begin),
@@ -572,6 +619,7 @@ int main(void)
         cmocka_unit_test_setup(extents_beside_a_zero_may_be_huge, begin),
         cmocka_unit_test_setup(strides_are_told_when_they_matter, begin),
         cmocka_unit_test_setup(no_layout_begins_inside_a_byte_or_is_padded, begin),
+        cmocka_unit_test_setup(no_elements_have_any_layout_wherever_they_would_be, begin),
         cmocka_unit_test_setup(mut_wants_memory_that_may_be_written, begin),
         cmocka_unit_test_setup(element_0_is_aligned, begin),
         cmocka_unit_test_setup(a_handle_has_no_alignment_but_its_offset_has, begin),

@@ -36,9 +36,15 @@ static int read_manual(void **state)
 /* What the manual says beside the grammar: the reasons for which a sentence of it may be refused. */
 static bool is_beside_grammar(const char *message)
 {
-    static const char *const reasons[] = {
-        "is a second word about", "a second \"...\"",       "is not declared", "is possible", "at most",
-        "is not a power of two",  "only a result may have", "\"opaque"};
+    static const char *const reasons[] = {"is a second word about",
+                                          "stands here a second time",
+                                          "a second \"...\"",
+                                          "is not declared",
+                                          "is possible",
+                                          "at most",
+                                          "is not a power of two",
+                                          "only a result may have",
+                                          "\"opaque"};
 
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (strstr(message, reasons[i]) != NULL)
@@ -367,6 +373,33 @@ static void columns_count_from_the_whole_text(void **state)
     assert_int_equal(end, 77);
 }
 
+static void a_spec_begins_in_its_text(void **state)
+{
+    (void)state;
+    size_t end = 77;
+    dlpark_spec_source source = {"f32", 3, 4, NULL, 0, false};
+
+    declare();
+    assert_fails(DLPARK_E_ARGUMENT, "the spec begins at byte 4 of a text of 3",
+                 dlpark_spec_init_at(&spec, &names, &source, &end, e));
+    source.at = SIZE_MAX;
+    assert_fails(DLPARK_E_ARGUMENT, "of a text of 3", dlpark_spec_init_at(&spec, &names, &source, &end, e));
+    assert_int_equal(end, 77);
+}
+
+/* A number ends with the text, and what follows the text is not read. */
+static void a_number_ends_with_the_text(void **state)
+{
+    (void)state;
+    size_t end = 0;
+    dlpark_spec_source source = {"any align=160", 12, 0, NULL, 0, false};
+
+    declare();
+    assert_ok(dlpark_spec_init_at(&spec, &names, &source, &end, e));
+    assert_int_equal(spec.alignment_bytes, 16);
+    assert_int_equal(end, 12);
+}
+
 /* ---- Mistakes ---- */
 
 typedef struct mistake {
@@ -393,7 +426,12 @@ static void mistakes_in_dtypes_and_dimensions_are_told_with_their_column(void **
         {"double", "column 1: \"double\" is not a dtype; expected any"},
         {"f32|", "column 5: expected a dtype: any, same(ARGUMENT), or names such as f32, u8, bf16, bool, c64, float32, "
                  "got the end"},
-        {"f32|any", "column 5: \"any\" is not a dtype"},
+        {"f32|any", "column 5: \"any\" cannot stand beside other dtypes"},
+        {"f32|same(a)", "column 5: \"same\" cannot stand beside other dtypes"},
+        {"int", "column 1: \"int\" is not a dtype (did you mean \"int8\"?)"},
+        {"complex", "column 1: \"complex\" is not a dtype (did you mean \"complex64\"?)"},
+        {"f8_e4m3fnu", "column 1: \"f8_e4m3fnu\" is not a dtype (did you mean \"f8_e4m3fn\"?)"},
+        {"float8_e4m3b11fnu", "column 1: \"float8_e4m3b11fnu\" is not a dtype (did you mean \"float8_e4m3b11fnuz\"?)"},
         {"any|f32", "column 4: \"|\" is not a word of a spec"},
         {"i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64|bf16|c64|c128|bool|i4|u4",
          "column 65: a spec has at most 16 dtypes"},
@@ -427,22 +465,30 @@ static void mistakes_in_words_are_told_with_their_column(void **state)
 {
     (void)state;
     static const mistake mistakes[] = {
-        {"f32 c f", "column 7: \"f\" is a second word about layout: one is allowed"},
-        {"f32 inner contig", "column 11: \"contig\" is a second word about layout"},
-        {"f32 mut mut", "column 9: \"mut\" is a second word about mut"},
-        {"f32 none none", "column 10: \"none\" is a second word about none"},
-        {"f32 convert convert", "column 13: \"convert\" is a second word about convert"},
-        {"f32 cpu cuda", "column 9: \"cuda\" is a second word about the device"},
-        {"f32 align=1 align=2", "column 13: \"align\" is a second word about alignment"},
-        {"f32 as=jax as=jax", "column 12: \"as\" is a second word about the framework"},
+        {"f32 c f", "column 7: \"f\" is a second word about the layout: one is allowed"},
+        {"f32 inner contig", "column 11: \"contig\" is a second word about the layout"},
+        {"f32 mut mut", "column 9: \"mut\" stands here a second time: once is allowed"},
+        {"f32 none none", "column 10: \"none\" stands here a second time: once is allowed"},
+        {"f32 convert convert", "column 13: \"convert\" stands here a second time: once is allowed"},
+        {"f32 cpu cuda", "column 9: \"cuda\" is a second word about the device: one is allowed"},
+        {"f32 align=1 align=2", "column 13: \"align\" stands here a second time"},
+        {"f32 as=jax as=jax", "column 12: \"as\" stands here a second time"},
         {"f32 conitg",
-         "column 5: \"conitg\" is not a word of a spec (did you mean \"contig\"?); expected c, f, contig, "
-         "inner, mut, none, convert, align=N, as=FRAMEWORK, or a device such as cpu, cuda"},
+         "column 5: \"conitg\" is not a word of a spec (did you mean \"contig\"?); expected contig, c, f, inner, mut, "
+         "none, convert, align=N, as=FRAMEWORK, or a device: cpu, cuda, cuda_host, opencl, vulkan, metal, vpi, rocm, "
+         "rocm_host, ext_dev, cuda_managed, one_api, webgpu, hexagon, maia, trn"},
         {"f32 gpu", "column 5: \"gpu\" is not a word of a spec (did you mean \"cpu\"?)"},
-        {"f32 contiguously_and_long", "column 5: \"contiguously_and_long\" is not a word of a spec; expected"},
-        {"f32 a23456789012345678901234567890123456789012345678", "column 5: \"a2345678901234567890123456789012345678"
-                                                                 "90\" is not a word of a spec"},
-        {"f32 cpu|x", "column 9: \"x\" is not a device; expected one such as cpu, cuda, cuda:1"},
+        {"f32 hexagone", "column 5: \"hexagone\" is not a word of a spec (did you mean \"hexagon\"?)"},
+        {"f32 alihn=4", "column 5: \"alihn\" is not a word of a spec (did you mean \"align\"?)"},
+        {"f32 contiguously_and_so_on", "column 5: \"contiguously_and_so_on\" is not a word of a spec; expected"},
+        {"f32 contiguously_and_very_long",
+         "column 5: \"contiguously_and_very_long\" is not a word of a spec; expected"},
+        {"f32 a23456789_123456789_123456789_123456789_123456789_123456789_1",
+         "column 5: \"a23456789_123456789_123456789_123456789_123456789_1234567...\" is not a word of a spec; "},
+        {"f32 cpu|x", "column 9: expected a device: cpu, cuda, cuda_host, opencl, vulkan, metal, vpi, rocm, rocm_host, "
+                      "ext_dev, cuda_managed, one_api, webgpu, hexagon, maia, trn; got \"x\""},
+        {"f32 cpu|", "column 9: expected a device: cpu, cuda, cuda_host, opencl, vulkan, metal, vpi, rocm, rocm_host, "
+                     "ext_dev, cuda_managed, one_api, webgpu, hexagon, maia, trn; got the end"},
         {"f32 cuda:", "column 10: expected a number, got the end"},
         {"f32 cuda:x", "column 10: expected a number, got \"x\""},
         {"f32 cuda:2147483648", "column 10: \"2147483648\" is too large, at most 2147483647 is possible"},
@@ -453,9 +499,9 @@ static void mistakes_in_words_are_told_with_their_column(void **state)
         {"f32 align=0", "column 11: \"0\" is not a power of two"},
         {"f32 align=48", "column 11: \"48\" is not a power of two"},
         {"f32 as", "column 7: expected \"=\" and a framework, got the end"},
-        {"f32 as=nunpy",
-         "column 8: \"nunpy\" is not a framework (did you mean \"numpy\"?); expected one of dlpark numpy"},
-        {"f32 as=", "column 8: the end is not a framework; expected one of"},
+        {"f32 as=nunpy", "column 8: \"nunpy\" is not a framework (did you mean \"numpy\"?); expected a framework: "
+                         "dlpark, numpy, torch, jax, cupy, mlx, tensorflow"},
+        {"f32 as=", "column 8: expected a framework: dlpark, numpy, torch, jax, cupy, mlx, tensorflow, got the end"},
         {"f32[n] , f32", "column 8: \",\" is not a word of a spec"},
         {"f32\xA0", "column 4: byte 0xA0 is not a word of a spec"},
     };
@@ -476,8 +522,12 @@ static void names_of_arguments_are_checked(void **state)
 
     declare();
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_fails(DLPARK_E_ARGUMENT, "cannot be an argument's name: expected letters, digits and \"_\", at most 31",
-                     dlpark_spec_init(&spec, &names, wrong[i], "f32", e));
+        assert_fails(
+            DLPARK_E_ARGUMENT,
+            "cannot be an argument's name: expected letters, digits and \"_\", at most 31, not beginning with a "
+            "digit and not \"_\" alone",
+            dlpark_spec_init(&spec, &names, wrong[i], "f32", e));
+    assert_fails(DLPARK_E_ARGUMENT, "'a\\x0A\\xFF' cannot be", dlpark_spec_init(&spec, &names, "a\n\xFF", "f32", e));
     assert_fails(DLPARK_E_ARGUMENT, "argument 'a' is declared twice", dlpark_spec_init(&spec, &names, "a", "f32", e));
     assert_fails(DLPARK_E_ARGUMENT, "column 6: \"x\" is not declared",
                  dlpark_spec_init(&spec, &names, "x", "same(x)", e)); /* its own dtype says nothing */
@@ -517,6 +567,8 @@ int main(void)
         cmocka_unit_test(every_framework_and_device_is_known),
         cmocka_unit_test(a_spec_may_stand_in_a_signature),
         cmocka_unit_test(columns_count_from_the_whole_text),
+        cmocka_unit_test(a_spec_begins_in_its_text),
+        cmocka_unit_test(a_number_ends_with_the_text),
         cmocka_unit_test(mistakes_in_dtypes_and_dimensions_are_told_with_their_column),
         cmocka_unit_test(mistakes_in_words_are_told_with_their_column),
         cmocka_unit_test(names_of_arguments_are_checked),

@@ -131,9 +131,19 @@ static void a_bound_name_has_an_extent(void **state)
     assert_true(extent == INT64_MAX);
     assert_fails(DLPARK_E_ARGUMENT, "dimension 'n' has no extent: no argument that has it was matched",
                  dlpark_spec_dim(&names, &bound, "n", &extent, e));
-    assert_fails(DLPARK_E_ARGUMENT, "no spec has a dimension \"q\"; the names are n, k, m",
+    assert_fails(DLPARK_E_ARGUMENT, "no spec has a dimension 'q'; the names are n, k, m",
                  dlpark_spec_dim(&names, &bound, "q", &extent, e));
     assert_true(extent == INT64_MAX);
+}
+
+static void a_name_that_is_no_name_is_quoted(void **state)
+{
+    (void)state;
+    int64_t extent;
+
+    (void)made("f32[n]");
+    assert_fails(DLPARK_E_ARGUMENT, "no spec has a dimension '\\x1B[2J\xC3\xA4\\xFF'; the names are n",
+                 dlpark_spec_dim(&names, &bound, "\x1B[2J\xC3\xA4\xFF", &extent, e));
 }
 
 static void a_list_of_names_is_cut(void **state)
@@ -143,7 +153,7 @@ static void a_list_of_names_is_cut(void **state)
     int64_t extent;
 
     memset(&names, 0, sizeof names);
-    assert_fails(DLPARK_E_ARGUMENT, "no spec has a dimension \"q\"", dlpark_spec_dim(&names, &bound, "q", &extent, e));
+    assert_fails(DLPARK_E_ARGUMENT, "no spec has a dimension 'q'", dlpark_spec_dim(&names, &bound, "q", &extent, e));
     for (int i = 0; i < DLPARK_SPEC_MAX_NAMES; i++) {
         snprintf(text, sizeof text, "any[a_rather_long_name_%d]", i);
         (void)made(text);
@@ -225,6 +235,7 @@ int main(void)
         cmocka_unit_test_setup(bound_names_are_printed_with_their_extents, begin),
         cmocka_unit_test_setup(a_text_is_cut_to_its_room, begin),
         cmocka_unit_test_setup(a_bound_name_has_an_extent, begin),
+        cmocka_unit_test_setup(a_name_that_is_no_name_is_quoted, begin),
         cmocka_unit_test_setup(a_list_of_names_is_cut, begin),
         cmocka_unit_test_setup(a_result_gets_its_shape, begin),
         cmocka_unit_test_setup(a_vague_shape_is_refused, begin),

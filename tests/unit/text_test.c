@@ -100,7 +100,10 @@ static void test_the_line_says_what_a_description_cannot(void **state)
     assert_line(&view, "u4[4] cpu c padded");
     view.flags = 0;
     view.bit_offset = 4;
-    assert_line(&view, "u4[4] cpu c bit offset 4");
+    assert_line(&view, "u4[4] cpu strides [1] bit offset 4");
+    assert_null(dlpark_view_bytes(&view, NULL, NULL)); /* what `c` would promise */
+    view.shape[0] = 0;
+    assert_line(&view, "u4[0] cpu empty bit offset 4");
     view = view_of(numbers, (DLDevice)CPU, DLPARK_F32, 1, shape, NULL);
     view.flags = DLPARK_VIEW_PADDED; /* harmless on whole bytes, and nothing to tell */
     assert_line(&view, "f32[4] cpu c");
@@ -324,6 +327,48 @@ static void test_packed_elements_at_a_bit_offset(void **state)
     assert_elements(&view, NULL, "[0.2 0.4 0.5]");
 }
 
+/* Broadcast dimensions take no memory: without a limit some views would be written for years. */
+static void test_too_many_elements_are_not_all_shown(void **state)
+{
+    (void)state;
+    int64_t shape[DLPARK_MAX_NDIM], strides[DLPARK_MAX_NDIM] = {0};
+    const int64_t lone[] = {1}, two[] = {2, 2, 2, 2, 2};
+    const unsigned char byte = 7;
+    char text[256];
+
+    for (int i = 0; i < DLPARK_MAX_NDIM; i++)
+        shape[i] = 6;
+    dlpark_view view = view_of(&byte, (DLDevice)CPU, DLPARK_U8, 24, shape, strides);
+    dlpark_view_text(&view, NULL, text, sizeof text);
+    assert_memory_equal(text, "<u8[6, 6, 6, ", 13);
+    size_t length = dlpark_view_text(&view, NULL, NULL, 0);
+    assert_true(length > 100 && length < sizeof text);
+    assert_string_equal(text + length - strlen(": too many elements to show>"), ": too many elements to show>");
+
+    view = view_of(&byte, (DLDevice)CPU, DLPARK_U8, 8, shape, strides); /* 6^8 > 2^20 */
+    dlpark_view_text(&view, NULL, text, sizeof text);
+    assert_memory_equal(text, "[[[[[[[[7 ... 7]\n       ...\n       [7 ... 7]]\n", 46);
+
+    dlpark_text_options options = DLPARK_TEXT_DEFAULTS; /* all of it is wished for, the edges are shown */
+    options.threshold = INT64_MAX;
+    shape[0] = (1 << 20) + 1;
+    view = view_of(&byte, (DLDevice)CPU, DLPARK_U8, 1, shape, strides);
+    assert_elements(&view, &options, "[7 7 7 ... 7 7 7]");
+    options.edgeitems = INT32_MAX;
+    assert_elements(&view, &options, "[7 ... 7]");
+    view.shape[0] = 1 << 20;
+    options.linewidth = INT32_MAX;
+    assert_int_equal(dlpark_view_text(&view, &options, NULL, 0), 2 * (1 << 20) + 1);
+
+    /* Lanes count: 32 elements of 65535. */
+    view = view_of(numbers, (DLDevice)CPU, DLPARK_DTYPE(kDLUInt, 1, 65535), 5, two, strides);
+    dlpark_view_text(&view, NULL, text, sizeof text);
+    assert_string_equal(
+        text, "<u1x65535[2, 2, 2, 2, 2] cpu strides [0, 0, 0, 0, 0] write unknown: too many elements to show>");
+    view = view_of(numbers, (DLDevice)CPU, DLPARK_DTYPE(kDLUInt, 1, 65535), 1, lone, strides);
+    assert_int_equal(dlpark_view_text(&view, &options, NULL, 0), 3 * 65535 + 2);
+}
+
 static void test_memory_that_the_host_cannot_access_is_not_read(void **state)
 {
     (void)state;
@@ -350,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_threshold_and_edges),
         cmocka_unit_test(test_what_is_left_out_does_not_matter),
         cmocka_unit_test(test_packed_elements_at_a_bit_offset),
+        cmocka_unit_test(test_too_many_elements_are_not_all_shown),
         cmocka_unit_test(test_memory_that_the_host_cannot_access_is_not_read),
     };
 

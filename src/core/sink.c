@@ -1,4 +1,6 @@
-#include "text_parts.h"
+#include "sink.h"
+
+#include <string.h>
 
 void dlpark__sink_begin(dlpark__sink *sink, char *text, size_t nbytes)
 {
@@ -52,6 +54,16 @@ void dlpark__sink_integer(dlpark__sink *sink, int64_t value)
         dlpark__sink_put(sink, digits[--count]);
 }
 
+void dlpark__sink_list(dlpark__sink *sink, int32_t count, const int64_t *values, const char *between)
+{
+    dlpark__sink_put(sink, '[');
+    for (int32_t i = 0; i < count; i++) {
+        dlpark__sink_text(sink, i > 0 ? between : "");
+        dlpark__sink_integer(sink, values[i]);
+    }
+    dlpark__sink_put(sink, ']');
+}
+
 void dlpark__sink_line(dlpark__sink *sink)
 {
     sink->spaces = 0;
@@ -64,4 +76,14 @@ size_t dlpark__sink_end(dlpark__sink *sink)
     if (sink->nbytes > 0)
         sink->text[sink->length < sink->nbytes ? sink->length : sink->nbytes - 1] = '\0';
     return sink->length;
+}
+
+size_t dlpark__sink_end_marked(dlpark__sink *sink)
+{
+    static const char more[] = "...";
+    size_t length = dlpark__sink_end(sink);
+
+    if (length >= sink->nbytes)
+        memcpy(sink->text + sink->nbytes - sizeof more, more, sizeof more);
+    return length;
 }
