@@ -597,9 +597,61 @@ static void recorded_words_are_not_matched(void **state)
     assert_refuses(DLPARK_E_DTYPE, "argument 'x': expected f32[n=2] none convert as=torch, got f64[2]", &spec, &wrong);
 }
 
+/* A spec of one dtype may be compared in one pass; one of two dtypes never is. Both must answer the same. */
+static void compare_both_ways(const char *words, const dlpark_view *view)
+{
+    char one[64], two[64];
+    dlpark_spec_bound first, second;
+
+    memset(&names, 0, sizeof names);
+    snprintf(one, sizeof one, "f32%s", words);
+    snprintf(two, sizeof two, "f32|u64%s", words);
+    dlpark_spec plain = made(NULL, one), general = made(NULL, two);
+    dlpark_spec_bound_init(&first);
+    dlpark_spec_bound_init(&second);
+    dlpark_status status = dlpark_spec_match(&plain, view, &first, NULL);
+    assert_int_equal(status, dlpark_spec_match(&general, view, &second, NULL));
+    assert_int_equal(first.dims_known, second.dims_known);
+    for (int i = 0; i < names.ndims; i++)
+        if ((first.dims_known >> i & 1) != 0)
+            assert_int_equal(first.dims[i], second.dims[i]);
+}
+
+static void one_pass_and_the_general_way_agree(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "[n,k] c cpu",       "[n,n] c", "[_,2] c mut", "[...,2] c",    "[n,k] c align=64",
+        "[n,k] c align=128", "[] c",    " c",          "[n,k] c cuda", "[n,k] c cuda:1|cpu",
+        "[n,k] contig",      "[n,k] f", "[n,k] inner", "[n,1,k] c"};
+    static const int64_t layouts[][4] = {{2, 2, 2, 1}, {2, 2, 1, 2}, {1, 2, 9, 1}, {2, 1, 1, 9},
+                                         {0, 2, 7, 7}, {2, 0, 7, 7}, {3, 2, 2, 1}, {2, 2, 3, 1}};
+
+    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++) {
+        for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
+            dlpark_view view = view_of(DLPARK_F32, 2, layouts[i], layouts[i] + 2);
+            compare_both_ways(words[w], &view);
+            view.ndim = 1;
+            compare_both_ways(words[w], &view);
+            view.ndim = 2;
+            view.dtype = DLPARK_I32;
+            compare_both_ways(words[w], &view);
+            view.dtype = DLPARK_F32;
+            for (uint32_t flag = 1; flag <= 8; flag *= 2) {
+                view.flags = flag;
+                compare_both_ways(words[w], &view);
+            }
+            view.flags = 0;
+            view.device = DLPARK_DEVICE(kDLCUDA, 1);
+            compare_both_ways(words[w], &view);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(one_pass_and_the_general_way_agree, begin),
         cmocka_unit_test_setup(names_are_bound_across_the_arguments_of_a_call, begin),
         cmocka_unit_test_setup(a_name_may_stand_twice_in_a_spec, begin),
         cmocka_unit_test_setup(a_late_failure_binds_nothing, begin),
