@@ -6,13 +6,14 @@
 # NAME gives the target dlpark_NAME, the alias dlpark::NAME, and the file libdlpark (core) or libdlpark-NAME.
 #   HEADERS   the public headers, relative to include/dlpark; only those of libraries that are built get installed
 #   REQUIRES  libraries of the project that its headers include
+#   THREADS   its sources start threads; what that needs is linked, which is nothing where the C library has them itself
 #   PACKAGES  pkg-config names of outside libraries that its sources use; linked, and named in what gets installed
 include(CMakePackageConfigHelpers)
 
 set(DLPARK_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/dlpark)
 
 function(dlpark_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;REQUIRES;PACKAGES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "HEADERS;REQUIRES;PACKAGES")
   set(target dlpark_${name})
   add_library(${target} ${arg_UNPARSED_ARGUMENTS})
   add_library(dlpark::${name} ALIAS ${target})
@@ -34,10 +35,15 @@ function(dlpark_add_library name)
   foreach(required IN LISTS arg_REQUIRES)
     target_link_libraries(${target} PUBLIC dlpark_${required})
   endforeach()
+  if(arg_THREADS)
+    set(THREADS_PREFER_PTHREAD_FLAG ON)
+    find_package(Threads REQUIRED)
+    target_link_libraries(${target} PRIVATE Threads::Threads)
+  endif()
   if(arg_PACKAGES)
     dlpark_link_packages(${name} ${arg_PACKAGES})
   endif()
-  dlpark_install_library(${name} ${output} "${arg_HEADERS}" "${arg_REQUIRES}" "${arg_PACKAGES}")
+  dlpark_install_library(${name} ${output} "${arg_HEADERS}" "${arg_REQUIRES}" "${arg_PACKAGES}" ${arg_THREADS})
 endfunction()
 
 # Links outside libraries by their pkg-config names; says which one is missing.
@@ -55,7 +61,7 @@ function(dlpark_link_packages name)
 endfunction()
 
 # Library, headers, CMake targets and pkg-config file, in component "development". The wheel takes "python" only.
-function(dlpark_install_library name output headers requires packages)
+function(dlpark_install_library name output headers requires packages threads)
   install(TARGETS dlpark_${name} EXPORT dlpark-${name}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
@@ -65,14 +71,16 @@ function(dlpark_install_library name output headers requires packages)
   install(EXPORT dlpark-${name} NAMESPACE dlpark:: FILE dlpark-${name}-targets.cmake
     DESTINATION ${DLPARK_INSTALL_CMAKEDIR} COMPONENT development)
 
-  # What a user of the installed library has to find as well: its other half of the project always, and the outside
-  # libraries only where a static archive leaves them to the final link.
+  # What a user of the installed library has to find as well: its other half of the project always, and threads and the
+  # outside libraries only where a static archive leaves them to the final link.
   set(static_packages "")
+  set(static_threads FALSE)
   if(NOT BUILD_SHARED_LIBS)
     set(static_packages ${packages})
+    set(static_threads ${threads})
   endif()
   configure_file(${PROJECT_SOURCE_DIR}/cmake/library.cmake.in ${PROJECT_BINARY_DIR}/package/dlpark-${name}.cmake @ONLY)
-  dlpark_write_pkgconfig(${name} ${output} "${requires}" "${packages}")
+  dlpark_write_pkgconfig(${name} ${output} "${requires}" "${packages}" ${static_threads})
   install(FILES ${PROJECT_BINARY_DIR}/package/dlpark-${name}.cmake
     DESTINATION ${DLPARK_INSTALL_CMAKEDIR} COMPONENT development)
   install(FILES ${PROJECT_BINARY_DIR}/package/${output}.pc
@@ -80,7 +88,7 @@ function(dlpark_install_library name output headers requires packages)
 endfunction()
 
 # The .pc file. Its prefix is relative to itself, so that an installed tree may be moved.
-function(dlpark_write_pkgconfig name output requires packages)
+function(dlpark_write_pkgconfig name output requires packages static_threads)
   file(RELATIVE_PATH up /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
   string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${up}")
   set(pc_name ${output})
@@ -93,6 +101,10 @@ function(dlpark_write_pkgconfig name output requires packages)
       list(APPEND pc_requires "dlpark-${required} = ${PROJECT_VERSION}")
     endif()
   endforeach()
+  set(pc_threads "")
+  if(static_threads)
+    set(pc_threads " -pthread")
+  endif()
   set(pc_requires_private "")
   if(BUILD_SHARED_LIBS)
     string(APPEND pc_cflags " -DDLPARK_SHARED")

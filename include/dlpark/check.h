@@ -41,8 +41,8 @@ typedef struct dlpark_fault {
  * @param tensor  in, borrowed. Its memory is not read, only its description; its shape and strides may point into `view`.
  *                NULL is refused.
  * @param flags   in. The flags of the versioned struct that it came from; 0 if there was none.
- * @param view    out, optional. Points to the tensor's memory and is valid as long as that. Carries READ_ONLY and
- *                PADDED from `flags`, and UNKNOWN_WRITE. Unspecified on failure.
+ * @param view    out, optional. Points to the tensor's memory and is valid as long as that. Carries READ_ONLY and,
+ *                for a sub-byte dtype, PADDED from `flags`, and UNKNOWN_WRITE. Unspecified on failure.
  * @param err     out, optional. Names the field with its value: the message of the first broken fault of
  *                dlpark_check_all().
  * @return DLPARK_OK; DLPARK_E_ARGUMENT (`tensor` is NULL);

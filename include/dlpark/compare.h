@@ -47,7 +47,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_equal(const dlpark_view *a, con
  * difference; the difference of integers is exact at any width; a bool counts as 0 or 1; of complex numbers the modulus
  * is taken, and they are NaN or infinite when a part is.
  *
- * @param a          in, borrowed. As for dlpark_equal(); not an opaque handle, and not f128, which a double cannot hold.
+ * @param a          in, borrowed. As for dlpark_equal(); no opaque handle, and not f128, which a double cannot hold.
  * @param b          in, borrowed. What is expected: the tolerance is relative to it.
  * @param rtol       in. Relative tolerance; finite and not negative. NumPy's default is 1e-5.
  * @param atol       in. Absolute tolerance; finite and not negative. NumPy's default is 1e-8.

@@ -25,7 +25,8 @@ DLPARK_BEGIN_C
  *         written on failure.
  *
  * Overlap:   as memmove: the result is as if all of `from` were read first.
- * Packing:   packed sub-byte elements may lie at any bit offset, and either side may be padded.
+ * Packing:   packed sub-byte elements may lie at any bit offset, and either side may be padded. From padded to padded
+ *            the bytes are copied as they are; from packed to padded the upper bits become zero.
  * Alignment: any.
  * Threads:   any, as for the memory itself.
  */

@@ -40,7 +40,8 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_layout_numel(int32_t ndim, cons
  *
  * @param ndim   in. 0 to DLPARK_MAX_NDIM.
  * @param shape  in, borrowed. `ndim` extents.
- * @param out    out. `ndim` strides in elements. Unspecified on failure.
+ * @param out    out. `ndim` strides in elements. May be `shape`; otherwise the two must not overlap. Not written on
+ *               failure.
  * @param err    out, optional.
  * @return as dlpark_layout_numel(). A tensor without elements never overflows: strides that would are 0.
  * Threads: any.
@@ -67,8 +68,8 @@ DLPARK_API bool dlpark_layout_is_compact(int32_t ndim, const int64_t *shape, con
  * @param strides  in, borrowed, in elements. NULL is compact row-major.
  * @param lowest   out, elements, at most 0. Both are 0 for one element, and 0 and -1 for none. Not written on failure.
  * @param highest  out, elements.
- * @param err      out, optional. Names the dimension where the sum left 63 bits.
- * @return as dlpark_layout_numel().
+ * @param err      out, optional. Names the dimension where the sum came to 2^63-1.
+ * @return as dlpark_layout_numel(); DLPARK_E_OVERFLOW also for 2^63-1 elements or more to either side.
  * Threads: any.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_layout_span(int32_t ndim, const int64_t *shape, const int64_t *strides,
@@ -79,7 +80,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_layout_span(int32_t ndim, const
  *
  * @param dtype   in. Known (dlpark_dtype_check()).
  * @param padded  in. Whether each element narrower than a byte boundary fills whole bytes of its own.
- * @param numel   in. Not negative.
+ * @param numel   in. 0 or more.
  * @param out     out, bytes: rounded up once, over all elements. Not written on failure.
  * @param err     out, optional.
  * @return DLPARK_OK; DLPARK_E_DTYPE; DLPARK_E_ARGUMENT (numel negative); DLPARK_E_OVERFLOW (above INT64_MAX).

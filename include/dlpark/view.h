@@ -8,6 +8,9 @@
  * and is then simply forgotten. Its sizes are known not to overflow, its dtype and device are known, and its element 0
  * is at `data`. The fields are to be read, not written. About 1 KiB: pass it by pointer, copy it with
  * dlpark_view_copy(). The layout is frozen.
+ *
+ * Threads: any number may read a view at the same time, and the memory too; a view is changed, and memory written, by
+ * one thread while no other looks at it. No function keeps anything between calls.
  */
 #ifndef DLPARK_VIEW_H
 #define DLPARK_VIEW_H
@@ -23,11 +26,12 @@
 
 /** dlpark_view.flags. The first two are DLPack's own bits. IS_COPIED belongs to owners and is never set here. */
 #define DLPARK_VIEW_READ_ONLY     UINT32_C(0x1) /**< the memory must not be written */
-#define DLPARK_VIEW_PADDED        UINT32_C(0x4) /**< each sub-byte element fills whole bytes of its own */
+#define DLPARK_VIEW_PADDED        UINT32_C(0x4) /**< each sub-byte element fills whole bytes; never of other types */
 #define DLPARK_VIEW_UNKNOWN_WRITE UINT32_C(0x8) /**< legacy or raw origin: nobody said that it may be written */
 
 DLPARK_BEGIN_C
 
+/** What a tensor is: filled by dlpark_check() and by what makes or imports a tensor, changed by transform.h. */
 typedef struct dlpark_view {
     void *data;           /**< element 0; or the handle, where the device is not addressable; NULL without elements */
     uint64_t byte_offset; /**< from the handle to element 0; 0 where the device is addressable */
@@ -47,7 +51,10 @@ DLPARK_INLINE int64_t dlpark_view_numel(const dlpark_view *view);
 /** The bytes of the elements when they are compact, rounded up once. What a compact copy takes; not the span. */
 DLPARK_API int64_t dlpark_view_nbytes(const dlpark_view *view);
 
-/** Whether the elements lie one after the other in row-major order; true when there are none. */
+/**
+ * Whether the elements lie one after the other in row-major order, from the start of a byte; true when there are none.
+ * What is compact has dlpark_view_bytes(), where the host can access it.
+ */
 DLPARK_API bool dlpark_view_is_compact(const dlpark_view *view);
 
 /** Copies a view with the entries in use. `to` and `from` may be the same. */
@@ -82,7 +89,6 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_view_allow_write(dlpark_view *v
  * @return the address of element 0, valid as long as the memory; NULL on failure: DLPARK_E_DEVICE (not accessible to
  *         the host), DLPARK_E_DTYPE, DLPARK_E_LAYOUT (not compact), DLPARK_E_ALIGNMENT. Without elements a non-NULL
  *         pointer that must not be read.
- * Threads: any, as for reading the memory itself.
  */
 DLPARK_API const void *dlpark_view_cpu(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes,
                                        dlpark_error *err);
@@ -118,7 +124,7 @@ DLPARK_INLINE int64_t dlpark_view_numel(const dlpark_view *view)
 
 DLPARK_END_C
 
-/** The elements of a view as `const T *`, or NULL with the reason. T: an integer, bool, float, double or complex type. */
+/** The elements of a view as `const T *`, or NULL with the reason. T: integer, bool, float, double or complex. */
 #if defined(__cplusplus)
 namespace dlpark
 {

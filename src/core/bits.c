@@ -26,8 +26,8 @@ static inline void bits_store(unsigned char *to, uint64_t value)
     memcpy(to, &value, sizeof value);
 }
 
-/* To the start of a byte, from inside one. The first loop is what vectorises; it reads whole words, as long as there are
- * some, where the second takes nine bytes for each 64 bits, all of which have some. */
+/* To the start of a byte, from inside one. The first loop is what vectorises; it reads whole words, as long as there
+ * are some, where the second takes nine bytes for each 64 bits, all of which have some. */
 static void bits_move_shifted(unsigned char *to, const unsigned char *from, unsigned bit, int64_t nbits)
 {
     for (; nbits >= 128; nbits -= 64, to += 8, from += 8)

@@ -1,6 +1,6 @@
 /*
- * Streams of bits, the lowest bit of a byte first, as DLPack packs elements. No function reads or writes a byte that has
- * no bit of its range, and the other bits of the bytes at the edges stay as they are.
+ * Streams of bits, the lowest bit of a byte first, as DLPack packs elements. No function reads or writes a byte that
+ * has no bit of its range, and the other bits of the bytes at the edges stay as they are.
  */
 #ifndef DLPARK_CORE_BITS_PARTS_H
 #define DLPARK_CORE_BITS_PARTS_H

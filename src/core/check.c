@@ -10,7 +10,8 @@
 
 _Static_assert(DLPARK__FLAGS_KNOWN == 7, "known flags are compared as one number");
 
-#define CHECK_VIEW_FLAGS (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_PADDED)
+/* What a view of whole bytes keeps of the flags: PADDED means nothing there. */
+#define CHECK_VIEW_FLAGS DLPARK_VIEW_READ_ONLY
 
 /* ---- The general way ---- */
 
@@ -59,9 +60,7 @@ dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const 
 
     if (extent->numel == 0)
         return DLPARK_OK;
-    /* One more to either side, and the distance could not be counted from 1. */
-    if (DLPARK_UNLIKELY(extent->lowest == -INT64_MAX || tensor->data == NULL ||
-                        !dlpark__check_reach(tensor, flags, extent, &below, &above) ||
+    if (DLPARK_UNLIKELY(tensor->data == NULL || !dlpark__check_reach(tensor, flags, extent, &below, &above) ||
                         !dlpark__check_address(tensor, below, above)))
         return dlpark__check_explain(tensor, flags, true, err);
     return DLPARK_OK;

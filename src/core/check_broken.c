@@ -129,52 +129,30 @@ static bool broken_extents(dlpark__judged *of, dlpark__faults *faults)
     return faults->count != before;
 }
 
-static bool broken_numel(dlpark__judged *of, dlpark__faults *faults)
+/* The layout's own finders say it; this notes it. */
+static void broken_note(dlpark__faults *faults, const dlpark__layout_fault *fault)
 {
-    const DLTensor *tensor = of->tensor;
-
-    of->extent.numel = 1;
-    for (int32_t i = 0; i < tensor->ndim; i++)
-        if (__builtin_mul_overflow(of->extent.numel, tensor->shape[i], &of->extent.numel)) {
-            dlpark__faults_add(faults, DLPARK_RULE_NUMEL, i, tensor->shape[i], INT64_MAX,
-                               "the element count leaves 63 bits at shape[%d] = %lld of %s", (int)i,
-                               (long long)tensor->shape[i], dlpark__layout_list(tensor->ndim, tensor->shape).text);
-            return true;
-        }
-    return false;
-}
-
-/* Both ends are negated or counted from 1 later on, so the last value on either side is out, too. */
-static bool broken_reach(dlpark__judged *of, dlpark__faults *faults)
-{
-    const DLTensor *tensor = of->tensor;
-    int64_t low = 0, high = 0, reach;
-
-    for (int32_t i = 0; i < tensor->ndim; i++)
-        if (tensor->shape[i] > 1 && (__builtin_mul_overflow(tensor->shape[i] - 1, tensor->strides[i], &reach) ||
-                                     __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high) ||
-                                     low <= -INT64_MAX || high == INT64_MAX)) {
-            dlpark__faults_add(faults, DLPARK_RULE_REACH, i, tensor->strides[i], INT64_MAX - 1,
-                               "the reach in elements leaves 63 bits at shape[%d] = %lld with strides[%d] = %lld",
-                               (int)i, (long long)tensor->shape[i], (int)i, (long long)tensor->strides[i]);
-            return true;
-        }
-    of->extent.lowest = low;
-    of->extent.highest = high;
-    return false;
+    dlpark__faults_add(faults, fault->rule, fault->dimension, fault->value, fault->limit, "%s", fault->text);
 }
 
 static void broken_layout(dlpark__judged *of, dlpark__faults *faults)
 {
+    const DLTensor *tensor = of->tensor;
+    dlpark__layout_fault fault;
+
     of->extent = (dlpark__span){0, 0, -1};
     of->extent_known = true;
     if (of->empty)
         return;
-    of->extent_known = !broken_numel(of, faults);
-    if (of->tensor->strides != NULL)
-        of->extent_known &= !broken_reach(of, faults);
-    else if (of->extent_known)
-        of->extent.highest = of->extent.numel - 1;
+    if (dlpark__layout_find_numel(tensor->ndim, tensor->shape, &of->extent, &fault)) {
+        broken_note(faults, &fault);
+        of->extent_known = false;
+    }
+    if ((tensor->strides != NULL || of->extent_known) &&
+        dlpark__layout_find_reach(tensor->ndim, tensor->shape, tensor->strides, &of->extent, &fault)) {
+        broken_note(faults, &fault);
+        of->extent_known = false;
+    }
 }
 
 static void broken_data(const dlpark__judged *of, dlpark__faults *faults)

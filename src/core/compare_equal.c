@@ -1,6 +1,6 @@
 /*
- * Equality in integers alone: a float is equal to itself unless it is NaN, and to another code only where both are zero.
- * So no mode of the floating-point unit matters, and no exception is raised.
+ * Equality in integers alone: a float is equal to itself unless it is NaN, and to another code only where both are
+ * zero. So no mode of the floating-point unit matters, and no exception is raised.
  */
 #include <string.h>
 
@@ -150,7 +150,7 @@ static void equal_choose_bits(dlpark__compare *compare, DLDataType dtype)
 {
     uint32_t nbits = dlpark_dtype_nbits(dtype);
 
-    /* Lanes of an integer need no difference made between them: whole bytes are one lane, where they can be gathered. */
+    /* Lanes of an integer need no difference made between them: whole bytes are one lane where they can be gathered. */
     compare->rows = equal_bits;
     if (nbits == 8 || nbits == 16 || nbits == 32 || nbits == 64 || nbits == 128) {
         compare->width = nbits;

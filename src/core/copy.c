@@ -30,18 +30,16 @@ static dlpark_status copy_check_places(const dlpark_view *to, dlpark_error *err)
     return DLPARK_OK;
 }
 
-/* Packed elements share bytes with their neighbours. */
+/* Elements of bytes on both sides, padded ones among them, are moved as bytes. */
 static bool copy_has_bits(const dlpark_view *to, const dlpark_view *from)
 {
-    bool padded = (to->flags & from->flags & DLPARK_VIEW_PADDED) != 0;
-
-    return dlpark_dtype_is_packed(to->dtype) && !padded;
+    return dlpark__view_is_packed(to) || dlpark__view_is_packed(from);
 }
 
 static bool copy_is_same_view(const dlpark_view *to, const dlpark_view *from)
 {
     if (to->data != from->data || to->bit_offset != from->bit_offset ||
-        ((to->flags ^ from->flags) & DLPARK_VIEW_PADDED) != 0)
+        dlpark__view_is_packed(to) != dlpark__view_is_packed(from))
         return false;
     for (int32_t i = 0; i < to->ndim; i++)
         if (to->shape[i] > 1 && to->strides[i] != from->strides[i])

@@ -59,8 +59,8 @@ static void bits_copy_run(const bits_job *job, const dlpark__walk *walk)
 
 void dlpark__copy_bits(const dlpark_view *to, const dlpark_view *from)
 {
-    bits_job job = {dlpark_dtype_nbits(to->dtype), (to->flags & DLPARK_VIEW_PADDED) != 0,
-                    (from->flags & DLPARK_VIEW_PADDED) != 0, to->data, from->data};
+    bits_job job = {dlpark_dtype_nbits(to->dtype), !dlpark__view_is_packed(to), !dlpark__view_is_packed(from), to->data,
+                    from->data};
     dlpark__walk walk;
 
     dlpark__walk_init(&walk, to, from);

@@ -38,7 +38,7 @@ static int64_t overlap_distance(const dlpark_view *to, const dlpark_view *from)
 
 static bool overlap_same_strides(const dlpark_view *to, const dlpark_view *from)
 {
-    if (dlpark__walk_step(to) != dlpark__walk_step(from))
+    if (dlpark__view_element_nbits(to) != dlpark__view_element_nbits(from))
         return false;
     for (int32_t i = 0; i < to->ndim; i++)
         if (to->shape[i] != 1 && to->strides[i] != from->strides[i])
@@ -61,7 +61,7 @@ static int64_t overlap_common_divisor(int64_t a, int64_t b)
 /* Whether all elements repeat with one period in which those of one view keep clear of the other's. */
 static bool overlap_is_interleaved(const dlpark_view *to, const dlpark_view *from)
 {
-    int64_t to_step = dlpark__walk_step(to), from_step = dlpark__walk_step(from), period = 0;
+    int64_t to_step = dlpark__view_element_nbits(to), from_step = dlpark__view_element_nbits(from), period = 0;
 
     for (int32_t i = 0; i < to->ndim; i++) {
         if (to->shape[i] == 1)
@@ -107,7 +107,7 @@ static void overlap_add_dims(overlap_plan *plan, const dlpark_view *to)
 
 /*
  * Finds the largest blocks that are one range of bits or lie clear of their own source, from single elements outwards.
- * False when the steps of a dimension are shorter than what is inside it: then no order of blocks follows the addresses.
+ * False when the steps of a dimension are shorter than what is inside it: then no order follows the addresses.
  */
 static bool overlap_choose_blocks(overlap_plan *plan, int64_t distance)
 {
@@ -150,7 +150,7 @@ static bool overlap_make_plan(overlap_plan *plan, const dlpark_view *to, const d
     if (!overlap_same_strides(to, from))
         return false;
     plan->ndim = 0;
-    plan->step = dlpark__walk_step(to);
+    plan->step = dlpark__view_element_nbits(to);
     plan->lowest = 0;
     plan->rising = distance > 0;
     plan->to_data = to->data;
@@ -263,8 +263,8 @@ dlpark_status dlpark__copy_overlapping(const dlpark_view *to, const dlpark_view 
     if (overlap_distance(to, from) == 0 && overlap_same_strides(to, from))
         return DLPARK_OK;
     if (overlap_is_interleaved(to, from)) {
-        /* Packed elements share bytes with those of the other view: one thread alone may write them back. */
-        dlpark__copy_disjoint(to, from, dlpark_dtype_is_packed(to->dtype) ? 1 : threads);
+        /* Packed elements share bytes with those of the other view, and one thread writes them back. */
+        dlpark__copy_disjoint(to, from, dlpark__view_is_packed(to) ? 1 : threads);
         return DLPARK_OK;
     }
     if (!overlap_make_plan(&plan, to, from, threads))

@@ -46,8 +46,8 @@ bool dlpark__copy_plan_cut(const dlpark__copy_plan *plan, int at, int count, dlp
 
 /* ---- copy_fresh.c ---- */
 
-/* Whether the page at an address was never written: the system clears it on the first write, and leaves it in the cache.
- * There a store past the cache is the slower one. False where the system does not say. */
+/* Whether the page at an address was never written: the system clears it on the first write, and leaves it in the
+ * cache. There a store past the cache is the slower one. False where the system does not say. */
 bool dlpark__copy_is_fresh(const unsigned char *at);
 
 /* ---- copy_run.c ---- */

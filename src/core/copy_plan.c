@@ -67,7 +67,7 @@ static void plan_join(dlpark__copy_plan *plan)
     }
 }
 
-static dlpark__copy_dim plan_take(dlpark__copy_plan *plan, int32_t at)
+static dlpark__copy_dim plan_remove(dlpark__copy_plan *plan, int32_t at)
 {
     dlpark__copy_dim dim = plan->dims[at];
 
@@ -122,7 +122,7 @@ static bool plan_choose_block(dlpark__copy_plan *plan)
     if (taken == 0 && next->from != 0 && plan_is_vector(plan->element))
         return false;
     plan->ndim -= taken;
-    plan->x = plan_take(plan, plan->ndim - 1);
+    plan->x = plan_remove(plan, plan->ndim - 1);
     plan->block = block;
     plan->from += lowest;
     plan->kind = DLPARK__COPY_BLOCKS;
@@ -135,7 +135,7 @@ static void plan_choose_line(dlpark__copy_plan *plan)
 
     if (plan_choose_block(plan))
         return;
-    plan->x = plan_take(plan, plan->ndim - 1);
+    plan->x = plan_remove(plan, plan->ndim - 1);
     int64_t times = plan->x.from / element;
     bool dense = plan->x.to == element && plan->x.extent * element >= PLAN_LINE_FROM && plan_is_vector(plan->element) &&
                  plan->x.from % element == 0;
@@ -147,7 +147,7 @@ static void plan_choose_line(dlpark__copy_plan *plan)
     } else {
         plan->kind = DLPARK__COPY_STRIDED;
         if (plan->ndim > 0)
-            plan->y = plan_take(plan, plan->ndim - 1);
+            plan->y = plan_remove(plan, plan->ndim - 1);
     }
 }
 
@@ -173,7 +173,7 @@ static void plan_widen(dlpark__copy_plan *plan)
         return;
     for (int32_t i = 0; i < plan->ndim; i++)
         if (plan->dims[i].to == row) {
-            plan->wide = plan_take(plan, i);
+            plan->wide = plan_remove(plan, i);
             return;
         }
 }
@@ -187,7 +187,7 @@ static void plan_deepen(dlpark__copy_plan *plan)
         return;
     for (int32_t i = 0; i < plan->ndim; i++)
         if (plan->dims[i].from == row) {
-            plan->deep = plan_take(plan, i);
+            plan->deep = plan_remove(plan, i);
             return;
         }
 }
@@ -197,8 +197,8 @@ static void plan_choose_tile(dlpark__copy_plan *plan, int32_t y)
     int64_t element = (int64_t)plan->element,
             fits = element == 1 ? 8 : 16 / element; /* the least tile of the kernels */
 
-    plan->x = plan_take(plan, plan->ndim - 1);
-    plan->y = plan_take(plan, y);
+    plan->x = plan_remove(plan, plan->ndim - 1);
+    plan->y = plan_remove(plan, y);
     if (plan->y.from < 0)
         plan_flip(plan, &plan->y);
     plan->kind = DLPARK__COPY_STRIDED;
@@ -252,7 +252,7 @@ void dlpark__copy_plan_make(dlpark__copy_plan *plan, const dlpark_view *to, cons
     if (plan->ndim == 0)
         return;
     if (plan->element >= PLAN_RUN_FROM) {
-        plan->x = plan_take(plan, plan->ndim - 1);
+        plan->x = plan_remove(plan, plan->ndim - 1);
         return;
     }
     int32_t y = plan_find_y(plan);

@@ -19,7 +19,7 @@ typedef struct fill_job {
     unsigned char block[FILL_BLOCK_NBYTES];
 } fill_job;
 
-/* The element again and again, as far as runs of `count` need it: whole bytes, so that all blocks of a run begin alike. */
+/* The element again and again, as far as runs of `count` need it: whole bytes, as all blocks of a run begin alike. */
 static void fill_make_block(fill_job *job, int64_t count)
 {
     int64_t unit = job->step % 8 == 0 ? job->step : job->step * 8;
@@ -49,7 +49,7 @@ static void fill_run_contiguous(const fill_job *job, int64_t at, int64_t count)
         return;
     }
     /* From the third piece on the first two are copied: about a page at a time, and each lies in its page as they do,
-     * which memcpy likes best. Measured at 1.3 times memset of the same bytes; the block itself again and again at 1.7. */
+     * which memcpy likes best. Measured at 1.3 times memset of the same bytes; the block again and again at 1.7. */
     const unsigned char *from = job->block;
     int64_t piece = job->filled;
     for (int64_t done = 0; done < left; done += piece) {
@@ -128,7 +128,7 @@ dlpark_status dlpark_fill(const dlpark_view *to, const void *element, dlpark_err
     job.to = to->data;
     job.element = element;
     job.nbits = dlpark_dtype_nbits(to->dtype);
-    job.step = dlpark__walk_step(to);
+    job.step = dlpark__view_element_nbits(to);
     fill_make_block(&job, walk.dims[walk.ndim - 1].extent);
     do
         fill_run(&job, walk.to, &walk.dims[walk.ndim - 1]);

@@ -71,6 +71,30 @@ typedef struct dlpark__span {
     int64_t highest;
 } dlpark__span;
 
+/* Adds the reach of one dimension to lowest or highest; begin with both 0. False when a number leaves 64 bits: then,
+ * and with an extent below 1, the span means nothing. */
+static inline bool dlpark__span_add(dlpark__span *span, int64_t extent, int64_t stride)
+{
+    int64_t reach;
+    bool odd;
+
+    if (extent == 1)
+        return true;
+    /* Unsigned, as an extent of INT64_MIN would overflow. */
+    odd = __builtin_mul_overflow((int64_t)((uint64_t)extent - 1), stride, &reach);
+    if (reach < 0)
+        odd |= __builtin_add_overflow(span->lowest, reach, &span->lowest);
+    else
+        odd |= __builtin_add_overflow(span->highest, reach, &span->highest);
+    return !odd;
+}
+
+/* The end test: either side stays below 2^63-1 elements, so that both can be negated and counted from 1. */
+static inline bool dlpark__span_fits(const dlpark__span *span)
+{
+    return span->lowest > -INT64_MAX && span->highest < INT64_MAX;
+}
+
 /* The pass over given strides. ndim is in range and shape not NULL when there are dimensions. */
 dlpark_status dlpark__layout_scan(int32_t ndim, const int64_t *shape, const int64_t *strides, dlpark__span *extent,
                                   dlpark_error *err);
@@ -90,6 +114,30 @@ typedef struct dlpark__list {
     char text[160];
 } dlpark__list;
 dlpark__list dlpark__layout_list(int32_t ndim, const int64_t *values);
+
+/* ---- layout_fault.c ---- */
+
+/* A broken rule of a layout: RANK, SHAPE, EXTENT, NUMEL or REACH. `text` ends where the words of the table begin. */
+typedef struct dlpark__layout_fault {
+    dlpark_rule rule;
+    int32_t dimension; /* -1: of no dimension */
+    int64_t value;
+    int64_t limit;
+    char text[256];
+} dlpark__layout_fault;
+
+/* Whether there is such a fault: of the rank, or of a shape that is NULL; of the first negative extent from dimension
+ * `first` on; of the element count; of the reach. For the last two no extent is negative or 0; without a fault they
+ * write their part of the span. NULL strides reach as far as the count says, which then is in the span. */
+bool dlpark__layout_find_head(int32_t ndim, const int64_t *shape, dlpark__layout_fault *fault);
+bool dlpark__layout_find_extent(int32_t ndim, const int64_t *shape, int32_t first, dlpark__layout_fault *fault);
+bool dlpark__layout_find_numel(int32_t ndim, const int64_t *shape, dlpark__span *span, dlpark__layout_fault *fault);
+bool dlpark__layout_find_reach(int32_t ndim, const int64_t *shape, const int64_t *strides, dlpark__span *span,
+                               dlpark__layout_fault *fault);
+
+/* The first of all these faults, its status and its message, for a layout that was found wanting. */
+DLPARK_COLD dlpark_status dlpark__layout_explain(int32_t ndim, const int64_t *shape, const int64_t *strides,
+                                                 dlpark_error *err);
 
 /* ---- check.c ---- */
 
@@ -145,6 +193,12 @@ static inline uint32_t dlpark__view_element_nbits(const dlpark_view *view)
     return dlpark__view_is_packed(view) ? nbits : (nbits + 7) / 8 * 8;
 }
 
+/* The bytes of `count` consecutive elements; false when they leave 63 bits. */
+static inline bool dlpark__view_count_bytes(const dlpark_view *view, int64_t count, int64_t *nbytes)
+{
+    return dlpark__layout_bytes(view->dtype, !dlpark__view_is_packed(view), count, nbytes);
+}
+
 /* Describes a tensor that is known to be right. `strides` NULL: the view's own have been filled in already. */
 void dlpark__view_fill(dlpark_view *view, const DLTensor *tensor, uint32_t flags, int64_t numel);
 
@@ -155,7 +209,7 @@ dlpark_status dlpark__view_check_byte(const dlpark_view *view, dlpark_error *err
 dlpark_status dlpark__view_check_host(const dlpark_view *view, dlpark_error *err);
 dlpark_status dlpark__view_check_write(const dlpark_view *view, dlpark_error *err);
 
-/* The bytes from the lowest to past the highest that a view reaches, from its element 0. */
+/* The bytes from the lowest to past the highest that a view with elements reaches, from its element 0. */
 void dlpark__view_byte_range(const dlpark_view *view, int64_t *lowest, int64_t *past_highest);
 
 /* ---- memory.c ---- */

@@ -2,28 +2,17 @@
 
 #include "internal.h"
 
-/* A layout as a tensor in which nothing else is wrong, for the judge of tensors. */
-static DLTensor layout_describe(int32_t ndim, const int64_t *shape, const int64_t *strides)
+static dlpark_status layout_check_head(int32_t ndim, const int64_t *shape, dlpark_error *err)
 {
-    return (DLTensor){.device = DLPARK_DEVICE_CPU,
-                      .ndim = ndim,
-                      .dtype = DLPARK_U8,
-                      .shape = dlpark__unconst(shape),
-                      .strides = dlpark__unconst(strides)};
-}
-
-static dlpark_status layout_check_rank(int32_t ndim, const int64_t *shape, dlpark_error *err)
-{
-    DLTensor tensor = layout_describe(ndim, shape, NULL);
-
-    return dlpark__check_head(&tensor, err);
+    if (DLPARK_UNLIKELY(ndim < 0 || ndim > DLPARK_MAX_NDIM || (ndim > 0 && shape == NULL)))
+        return dlpark__layout_explain(ndim, shape, NULL, err);
+    return DLPARK_OK;
 }
 
 /* Decides what an overflow or a negative extent means: nothing, when another extent is 0. */
 static DLPARK_COLD dlpark_status layout_settle(int32_t ndim, const int64_t *shape, const int64_t *strides,
                                                dlpark__span *extent, dlpark_error *err)
 {
-    DLTensor tensor = layout_describe(ndim, shape, strides);
     int64_t signs = 0;
     bool empty = false;
 
@@ -32,7 +21,7 @@ static DLPARK_COLD dlpark_status layout_settle(int32_t ndim, const int64_t *shap
         empty |= shape[i] == 0;
     }
     if (signs < 0 || !empty)
-        return dlpark__check_explain(&tensor, 0, true, err);
+        return dlpark__layout_explain(ndim, shape, strides, err);
     *extent = (dlpark__span){0, 0, -1};
     return DLPARK_OK;
 }
@@ -40,36 +29,30 @@ static DLPARK_COLD dlpark_status layout_settle(int32_t ndim, const int64_t *shap
 dlpark_status dlpark__layout_scan(int32_t ndim, const int64_t *shape, const int64_t *strides, dlpark__span *extent,
                                   dlpark_error *err)
 {
-    int64_t numel = 1, low = 0, high = 0, reach;
+    dlpark__span span = {1, 0, 0};
     bool odd = false; /* one flag for the whole pass: what it means is asked only when it is set */
 
     for (int32_t i = 0; i < ndim; i++) {
         odd |= shape[i] <= 0;
-        odd |= __builtin_mul_overflow(numel, shape[i], &numel);
-        if (shape[i] == 1)
-            continue;
-        /* Unsigned: an extent of INT64_MIN is odd already, and may wrap. */
-        odd |= __builtin_mul_overflow((int64_t)((uint64_t)shape[i] - 1), strides[i], &reach);
-        if (reach < 0)
-            odd |= __builtin_add_overflow(low, reach, &low);
-        else
-            odd |= __builtin_add_overflow(high, reach, &high);
+        odd |= __builtin_mul_overflow(span.numel, shape[i], &span.numel);
+        odd |= !dlpark__span_add(&span, shape[i], strides[i]);
     }
-    /* Both are negated or counted from 1 later on. */
-    if (DLPARK_UNLIKELY(odd || high == INT64_MAX || low == INT64_MIN))
+    if (DLPARK_UNLIKELY(odd || !dlpark__span_fits(&span)))
         return layout_settle(ndim, shape, strides, extent, err);
-    *extent = (dlpark__span){numel, low, high};
+    *extent = span;
     return DLPARK_OK;
 }
 
-/* Compact strides of a tensor without elements: extents of 0 count as 1, and what leaves 63 bits is 0. */
-static DLPARK_COLD void layout_fill_empty(int32_t ndim, const int64_t *shape, int64_t *strides)
+/* Compact strides, also without elements: extents of 0 count as 1, and what leaves 63 bits is 0. Into the shape itself
+ * too. */
+static void layout_fill_any(int32_t ndim, const int64_t *shape, int64_t *strides)
 {
     int64_t stride = 1;
 
     for (int32_t i = ndim - 1; i >= 0; i--) {
+        int64_t extent = shape[i];
         strides[i] = stride;
-        if (shape[i] > 0 && __builtin_mul_overflow(stride, shape[i], &stride))
+        if (extent > 0 && __builtin_mul_overflow(stride, extent, &stride))
             stride = 0;
     }
 }
@@ -87,7 +70,7 @@ dlpark_status dlpark__layout_fill(int32_t ndim, const int64_t *shape, int64_t *s
     }
     if (DLPARK_UNLIKELY(odd)) {
         DLPARK_TRY(layout_settle(ndim, shape, NULL, extent, err));
-        layout_fill_empty(ndim, shape, strides);
+        layout_fill_any(ndim, shape, strides);
         return DLPARK_OK;
     }
     *extent = (dlpark__span){numel, 0, numel - 1};
@@ -131,7 +114,7 @@ dlpark_status dlpark_layout_numel(int32_t ndim, const int64_t *shape, int64_t *o
     int64_t numel = 1;
     bool odd = false;
 
-    DLPARK_TRY(layout_check_rank(ndim, shape, err));
+    DLPARK_TRY(layout_check_head(ndim, shape, err));
     for (int32_t i = 0; i < ndim; i++) {
         odd |= shape[i] <= 0;
         odd |= __builtin_mul_overflow(numel, shape[i], &numel);
@@ -147,10 +130,12 @@ dlpark_status dlpark_layout_numel(int32_t ndim, const int64_t *shape, int64_t *o
 
 dlpark_status dlpark_layout_compact_strides(int32_t ndim, const int64_t *shape, int64_t *out, dlpark_error *err)
 {
-    dlpark__span extent;
+    int64_t numel;
 
-    DLPARK_TRY(layout_check_rank(ndim, shape, err));
-    return dlpark__layout_fill(ndim, shape, out, &extent, err);
+    /* Before anything is written, as `out` may be the shape. */
+    DLPARK_TRY(dlpark_layout_numel(ndim, shape, &numel, err));
+    layout_fill_any(ndim, shape, out);
+    return DLPARK_OK;
 }
 
 bool dlpark__layout_is_dense(int32_t ndim, const int64_t *shape, const int64_t *strides, bool column_major)
@@ -181,7 +166,7 @@ dlpark_status dlpark_layout_span(int32_t ndim, const int64_t *shape, const int64
     dlpark__span extent;
     int64_t scratch[DLPARK_MAX_NDIM];
 
-    DLPARK_TRY(layout_check_rank(ndim, shape, err));
+    DLPARK_TRY(layout_check_head(ndim, shape, err));
     if (strides != NULL)
         DLPARK_TRY(dlpark__layout_scan(ndim, shape, strides, &extent, err));
     else
@@ -197,7 +182,7 @@ dlpark_status dlpark_layout_nbytes(DLDataType dtype, bool padded, int64_t numel,
 
     DLPARK_TRY(dlpark_dtype_check(dtype, err));
     if (numel < 0)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "numel is %lld", (long long)numel);
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "numel is %lld, expected 0 or more", (long long)numel);
     if (!dlpark__layout_bytes(dtype, padded, numel, &nbytes))
         return dlpark_error_set(err, DLPARK_E_OVERFLOW, "%lld elements of %s take more than 2^63-1 bytes",
                                 (long long)numel, dlpark_dtype_name(dtype).text);

@@ -5,7 +5,7 @@
 
 /* ---- Shared ---- */
 
-DLPARK_COLD dlpark_status dlpark__transform_explain_dim(int ndim, int dim, dlpark_error *err)
+DLPARK_COLD dlpark_status dlpark__transform_explain_dim(int32_t ndim, int32_t dim, dlpark_error *err)
 {
     if (ndim == 0)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no dimension %d, the rank is 0", dim);
@@ -26,19 +26,20 @@ DLPARK_COLD dlpark_status dlpark__transform_explain_bytes(const dlpark_view *vie
 
 /* ---- Another order ---- */
 
-static DLPARK_COLD dlpark_status permute_explain(const dlpark_view *view, int ndim, const int *order, dlpark_error *err)
+static DLPARK_COLD dlpark_status permute_explain(const dlpark_view *view, int32_t ndim, const int *order,
+                                                 dlpark_error *err)
 {
-    int first[DLPARK_MAX_NDIM];
+    int32_t first[DLPARK_MAX_NDIM];
 
     if (ndim != view->ndim)
         return dlpark_error_set(err, DLPARK_E_RANK, "the order has %d dimensions, the view has %d", ndim,
                                 (int)view->ndim);
     if (order == NULL)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "order is NULL although the rank is %d", ndim);
-    for (int i = 0; i < ndim; i++)
+    for (int32_t i = 0; i < ndim; i++)
         first[i] = -1;
-    for (int i = 0;; i++) {
-        int from = transform_dim(ndim, order[i]);
+    for (int32_t i = 0;; i++) {
+        int32_t from = transform_dim(ndim, order[i]);
         if (from < 0)
             return dlpark_error_set(err, DLPARK_E_ARGUMENT, "order[%d] is %d, expected %d to %d", i, order[i], -ndim,
                                     ndim - 1);
@@ -50,20 +51,20 @@ static DLPARK_COLD dlpark_status permute_explain(const dlpark_view *view, int nd
 }
 
 /* Inline, so that each caller has no more room than it needs: some builds clear what is on the stack. */
-static inline dlpark_status permute_through(dlpark_view *view, int ndim, const int *order, int64_t *shape,
+static inline dlpark_status permute_through(dlpark_view *view, int32_t ndim, const int *order, int64_t *shape,
                                             int64_t *strides, dlpark_error *err)
 {
     uint64_t named = 0; /* a bit for each dimension that an entry names */
 
-    for (int i = 0; i < ndim; i++) {
-        int from = transform_dim(ndim, order[i]);
+    for (int32_t i = 0; i < ndim; i++) {
+        int32_t from = transform_dim(ndim, order[i]);
         if (DLPARK_UNLIKELY(from < 0 || (named >> from & 1) != 0))
             return permute_explain(view, ndim, order, err);
         named |= UINT64_C(1) << from;
         shape[i] = view->shape[from];
         strides[i] = view->strides[from];
     }
-    for (int i = 0; i < ndim; i++) {
+    for (int32_t i = 0; i < ndim; i++) {
         TRANSFORM_SHORT_LOOP(i);
         view->shape[i] = shape[i];
         view->strides[i] = strides[i];
@@ -71,7 +72,7 @@ static inline dlpark_status permute_through(dlpark_view *view, int ndim, const i
     return DLPARK_OK;
 }
 
-static __attribute__((noinline)) dlpark_status permute_many(dlpark_view *view, int ndim, const int *order,
+static __attribute__((noinline)) dlpark_status permute_many(dlpark_view *view, int32_t ndim, const int *order,
                                                             dlpark_error *err)
 {
     int64_t shape[DLPARK_MAX_NDIM], strides[DLPARK_MAX_NDIM];
@@ -79,7 +80,7 @@ static __attribute__((noinline)) dlpark_status permute_many(dlpark_view *view, i
     return permute_through(view, ndim, order, shape, strides, err);
 }
 
-dlpark_status dlpark_view_permute(dlpark_view *view, int ndim, const int *order, dlpark_error *err)
+dlpark_status dlpark_view_permute(dlpark_view *view, int32_t ndim, const int *order, dlpark_error *err)
 {
     int64_t shape[TRANSFORM_FEW], strides[TRANSFORM_FEW];
 
@@ -90,9 +91,9 @@ dlpark_status dlpark_view_permute(dlpark_view *view, int ndim, const int *order,
     return permute_through(view, ndim, order, shape, strides, err);
 }
 
-dlpark_status dlpark_view_transpose(dlpark_view *view, int dim1, int dim2, dlpark_error *err)
+dlpark_status dlpark_view_transpose(dlpark_view *view, int32_t dim1, int32_t dim2, dlpark_error *err)
 {
-    int a = transform_dim(view->ndim, dim1), b = transform_dim(view->ndim, dim2);
+    int32_t a = transform_dim(view->ndim, dim1), b = transform_dim(view->ndim, dim2);
 
     if (DLPARK_UNLIKELY((a | b) < 0))
         return dlpark__transform_explain_dim(view->ndim, a < 0 ? dim1 : dim2, err);
@@ -106,9 +107,9 @@ dlpark_status dlpark_view_transpose(dlpark_view *view, int dim1, int dim2, dlpar
 
 /* ---- Fewer or more dimensions ---- */
 
-dlpark_status dlpark_view_squeeze(dlpark_view *view, int dim, dlpark_error *err)
+dlpark_status dlpark_view_squeeze(dlpark_view *view, int32_t dim, dlpark_error *err)
 {
-    int at = transform_dim(view->ndim, dim);
+    int32_t at = transform_dim(view->ndim, dim);
 
     if (DLPARK_UNLIKELY(at < 0))
         return dlpark__transform_explain_dim(view->ndim, dim, err);
@@ -133,9 +134,9 @@ void dlpark_view_squeeze_all(dlpark_view *view)
     view->ndim = kept;
 }
 
-dlpark_status dlpark_view_expand_dims(dlpark_view *view, int dim, dlpark_error *err)
+dlpark_status dlpark_view_expand_dims(dlpark_view *view, int32_t dim, dlpark_error *err)
 {
-    int at = transform_dim(view->ndim + 1, dim);
+    int32_t at = transform_dim(view->ndim + 1, dim);
     int64_t stride = 1;
 
     if (DLPARK_UNLIKELY(view->ndim >= DLPARK_MAX_NDIM))
@@ -145,8 +146,7 @@ dlpark_status dlpark_view_expand_dims(dlpark_view *view, int dim, dlpark_error *
     /* A stride that means nothing, but is what a reader expects who looks at all of them: compact stays compact. */
     if (at < view->ndim)
         stride = transform_scale(view->strides[at], view->shape[at]);
-    for (int i = view->ndim; i > at; i--) {
-        TRANSFORM_SHORT_LOOP(i);
+    for (int32_t i = view->ndim; i > at; i--) {
         view->shape[i] = view->shape[i - 1];
         view->strides[i] = view->strides[i - 1];
     }
@@ -159,10 +159,10 @@ dlpark_status dlpark_view_expand_dims(dlpark_view *view, int dim, dlpark_error *
 /* ---- Repeated elements ---- */
 
 /* What is odd about a shape: OK when it only has no elements. */
-static DLPARK_COLD dlpark_status broadcast_settle(const dlpark_view *view, int ndim, const int64_t *shape,
+static DLPARK_COLD dlpark_status broadcast_settle(const dlpark_view *view, int32_t ndim, const int64_t *shape,
                                                   dlpark_error *err)
 {
-    int added = ndim - view->ndim;
+    int32_t added = ndim - view->ndim;
     int64_t numel;
 
     DLPARK_TRY(dlpark_layout_numel(ndim, shape, &numel, err));
@@ -170,7 +170,7 @@ static DLPARK_COLD dlpark_status broadcast_settle(const dlpark_view *view, int n
         return dlpark_error_set(err, DLPARK_E_RANK, "cannot broadcast shape %s to %s, which has fewer dimensions",
                                 dlpark__layout_list(view->ndim, view->shape).text,
                                 dlpark__layout_list(ndim, shape).text);
-    for (int i = 0; i < view->ndim; i++)
+    for (int32_t i = 0; i < view->ndim; i++)
         if (view->shape[i] != shape[added + i] && view->shape[i] != 1)
             return dlpark_error_set(
                 err, DLPARK_E_SHAPE,
@@ -181,25 +181,25 @@ static DLPARK_COLD dlpark_status broadcast_settle(const dlpark_view *view, int n
 }
 
 /* Whether everything fits and there are elements: their count then, and else broadcast_settle() has the word. */
-static inline bool broadcast_fits(const dlpark_view *view, int ndim, const int64_t *shape, int64_t *numel)
+static inline bool broadcast_fits(const dlpark_view *view, int32_t ndim, const int64_t *shape, int64_t *numel)
 {
-    int added = ndim - view->ndim;
+    int32_t added = ndim - view->ndim;
 
     if (added < 0 || ndim > DLPARK_MAX_NDIM || (shape == NULL && ndim > 0))
         return false;
     *numel = 1;
-    for (int i = 0; i < ndim; i++)
+    for (int32_t i = 0; i < ndim; i++)
         if (shape[i] <= 0 || __builtin_mul_overflow(*numel, shape[i], numel))
             return false;
-    for (int i = 0; i < view->ndim; i++)
+    for (int32_t i = 0; i < view->ndim; i++)
         if (view->shape[i] != shape[added + i] && view->shape[i] != 1)
             return false;
     return true;
 }
 
-dlpark_status dlpark_view_broadcast(dlpark_view *view, int ndim, const int64_t *shape, dlpark_error *err)
+dlpark_status dlpark_view_broadcast(dlpark_view *view, int32_t ndim, const int64_t *shape, dlpark_error *err)
 {
-    int added = ndim - view->ndim;
+    int32_t added = ndim - view->ndim;
     int64_t numel;
 
     if (DLPARK_LIKELY(broadcast_fits(view, ndim, shape, &numel))) {
@@ -209,18 +209,12 @@ dlpark_status dlpark_view_broadcast(dlpark_view *view, int ndim, const int64_t *
         transform_make_empty(view);
     }
     /* From the end, so that no stride is overwritten that is still to be read; the shape may lie in the view's own. */
-    for (int i = view->ndim - 1; i >= 0; i--) {
-        TRANSFORM_SHORT_LOOP(i);
+    for (int32_t i = view->ndim - 1; i >= 0; i--)
         view->strides[added + i] = view->shape[i] == shape[added + i] ? view->strides[i] : 0;
-    }
-    for (int i = 0; i < added; i++) {
-        TRANSFORM_SHORT_LOOP(i);
+    for (int32_t i = 0; i < added; i++)
         view->strides[i] = 0;
-    }
-    for (int i = 0; i < ndim; i++) {
-        TRANSFORM_SHORT_LOOP(i);
+    for (int32_t i = 0; i < ndim; i++)
         view->shape[i] = shape[i];
-    }
     view->ndim = ndim;
     return DLPARK_OK;
 }

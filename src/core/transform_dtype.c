@@ -11,14 +11,6 @@ typedef struct reinterpret_ratio {
     uint32_t to;
 } reinterpret_ratio;
 
-/* Bits from one compact element to the next. */
-static inline uint32_t reinterpret_width(DLDataType dtype, bool padded)
-{
-    uint32_t nbits = dlpark_dtype_nbits(dtype);
-
-    return padded ? (nbits + 7) / 8 * 8 : nbits;
-}
-
 static inline reinterpret_ratio reinterpret_reduce(uint32_t old_width, uint32_t new_width)
 {
     uint32_t a = old_width, b = new_width;
@@ -47,7 +39,7 @@ static inline bool reinterpret_divides(int64_t value, uint32_t by)
     return by == 1 || value % by == 0;
 }
 
-static DLPARK_COLD dlpark_status reinterpret_explain_stride(const dlpark_view *view, int dim, DLDataType dtype,
+static DLPARK_COLD dlpark_status reinterpret_explain_stride(const dlpark_view *view, int32_t dim, DLDataType dtype,
                                                             dlpark_error *err)
 {
     dlpark_name from = dlpark_dtype_name(view->dtype), to = dlpark_dtype_name(dtype);
@@ -63,7 +55,7 @@ static DLPARK_COLD dlpark_status reinterpret_explain_stride(const dlpark_view *v
 static DLPARK_COLD dlpark_status reinterpret_explain_extent(const dlpark_view *view, DLDataType dtype,
                                                             dlpark_error *err)
 {
-    int last = view->ndim - 1;
+    int32_t last = view->ndim - 1;
 
     if (view->ndim == 0)
         return dlpark_error_set(err, DLPARK_E_RANK,
@@ -87,11 +79,11 @@ static DLPARK_COLD dlpark_status reinterpret_explain_overflow(const dlpark_view 
 static inline dlpark_status reinterpret_check_strides(const dlpark_view *view, DLDataType dtype,
                                                       reinterpret_ratio ratio, dlpark_error *err)
 {
-    int last = view->ndim - 1;
+    int32_t last = view->ndim - 1;
 
     if (DLPARK_UNLIKELY(view->shape[last] != 1 && view->strides[last] != 1))
         return reinterpret_explain_stride(view, last, dtype, err);
-    for (int i = 0; ratio.from != 1 && i < last; i++)
+    for (int32_t i = 0; ratio.from != 1 && i < last; i++)
         if (DLPARK_UNLIKELY(view->shape[i] != 1 && view->strides[i] % ratio.from != 0))
             return reinterpret_explain_stride(view, i, dtype, err);
     return DLPARK_OK;
@@ -102,19 +94,18 @@ static DLPARK_COLD dlpark_status reinterpret_check_reach(const dlpark_view *view
                                                          reinterpret_ratio ratio, int64_t last_extent,
                                                          dlpark_error *err)
 {
-    int64_t numel = last_extent, low = 0, high = last_extent - 1, stride, reach;
+    dlpark__span span = {last_extent, 0, last_extent - 1};
+    int64_t stride;
     bool odd = false;
 
-    for (int i = 0; i < view->ndim - 1; i++) {
+    for (int32_t i = 0; i < view->ndim - 1; i++) {
         if (view->shape[i] == 1)
             continue;
         odd |= __builtin_mul_overflow(reinterpret_divide(view->strides[i], ratio.from), ratio.to, &stride);
-        odd |= __builtin_mul_overflow(view->shape[i] - 1, stride, &reach);
-        odd |= __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high);
-        odd |= __builtin_mul_overflow(numel, view->shape[i], &numel);
+        odd |= !dlpark__span_add(&span, view->shape[i], stride);
+        odd |= __builtin_mul_overflow(span.numel, view->shape[i], &span.numel);
     }
-    /* Both are negated or counted from 1 later on. */
-    if (odd || low == INT64_MIN || high == INT64_MAX)
+    if (odd || !dlpark__span_fits(&span))
         return reinterpret_explain_overflow(view, dtype, err);
     return DLPARK_OK;
 }
@@ -123,7 +114,7 @@ static dlpark_status reinterpret_resize(dlpark_view *view, DLDataType dtype, uin
                                         dlpark_error *err)
 {
     reinterpret_ratio ratio = reinterpret_reduce(old_width, new_width);
-    int last = view->ndim - 1;
+    int32_t last = view->ndim - 1;
     int64_t extent;
 
     if (DLPARK_UNLIKELY(last < 0 || !reinterpret_divides(view->shape[last], ratio.from)))
@@ -138,7 +129,7 @@ static dlpark_status reinterpret_resize(dlpark_view *view, DLDataType dtype, uin
         if (DLPARK_UNLIKELY(new_width < 8))
             DLPARK_TRY(reinterpret_check_reach(view, dtype, ratio, extent, err));
     }
-    for (int i = 0; i < last; i++)
+    for (int32_t i = 0; i < last; i++)
         view->strides[i] = transform_scale(reinterpret_divide(view->strides[i], ratio.from), ratio.to);
     view->shape[last] = extent;
     view->strides[last] = 1;
@@ -148,36 +139,41 @@ static dlpark_status reinterpret_resize(dlpark_view *view, DLDataType dtype, uin
 dlpark_status dlpark_view_reinterpret(dlpark_view *view, DLDataType dtype, dlpark_error *err)
 {
     DLPARK_TRY(dlpark_dtype_check(dtype, err));
-    uint32_t old_width = reinterpret_width(view->dtype, transform_is_padded(view));
-    uint32_t new_width = reinterpret_width(dtype, transform_is_padded(view));
-    if (old_width != new_width)
-        DLPARK_TRY(reinterpret_resize(view, dtype, old_width, new_width, err));
+    uint32_t nbits = dlpark_dtype_nbits(dtype), old_width = dlpark__view_element_nbits(view), flags = view->flags;
+    /* Of whole bytes, before or after, PADDED says nothing. */
+    if (old_width != dlpark_dtype_nbits(view->dtype) && nbits % 8 != 0)
+        nbits = (nbits + 7) / 8 * 8;
+    else
+        flags &= ~DLPARK_VIEW_PADDED;
+    if (old_width != nbits)
+        DLPARK_TRY(reinterpret_resize(view, dtype, old_width, nbits, err));
     view->dtype = dtype;
+    view->flags = flags;
     return DLPARK_OK;
 }
 
 /* ---- Parts of complex numbers ---- */
 
-static inline dlpark_status part_take(dlpark_view *view, dlpark_error *err)
+static inline dlpark_status part_halve(dlpark_view *view, dlpark_error *err)
 {
     if (DLPARK_UNLIKELY(view->dtype.code != kDLComplex))
         return dlpark_error_set(err, DLPARK_E_DTYPE, "%s has no real and imaginary parts, expected c32, c64 or c128",
                                 dlpark_dtype_name(view->dtype).text);
     view->dtype = DLPARK_DTYPE(kDLFloat, view->dtype.bits / 2, 1);
     /* An element has at least 4 bytes, so where a stride means something it is below 2^61. */
-    for (int i = 0; i < view->ndim; i++)
+    for (int32_t i = 0; i < view->ndim; i++)
         view->strides[i] = transform_scale(view->strides[i], 2);
     return DLPARK_OK;
 }
 
 dlpark_status dlpark_view_real(dlpark_view *view, dlpark_error *err)
 {
-    return part_take(view, err);
+    return part_halve(view, err);
 }
 
 dlpark_status dlpark_view_imag(dlpark_view *view, dlpark_error *err)
 {
-    DLPARK_TRY(part_take(view, err));
+    DLPARK_TRY(part_halve(view, err));
     if (!transform_is_empty(view))
         transform_move(view, 1);
     return DLPARK_OK;

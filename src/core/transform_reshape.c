@@ -8,12 +8,12 @@
 /* The shape that is asked for, its -1 worked out. */
 typedef struct reshape_target {
     const int64_t *shape;
-    int ndim;
-    int open; /* where the -1 is; negative: nowhere */
+    int32_t ndim;
+    int32_t open; /* where the -1 is; negative: nowhere */
     int64_t open_extent;
 } reshape_target;
 
-static inline int64_t reshape_extent(reshape_target target, int dim)
+static inline int64_t reshape_extent(reshape_target target, int32_t dim)
 {
     return target.shape[dim] < 0 ? target.open_extent : target.shape[dim];
 }
@@ -43,7 +43,7 @@ static DLPARK_COLD dlpark_status reshape_settle(const dlpark_view *view, reshape
     bool empty = false;
 
     target.open = -1;
-    for (int i = 0; i < target.ndim; i++) {
+    for (int32_t i = 0; i < target.ndim; i++) {
         int64_t extent = target.shape[i];
         if (extent == -1 && target.open >= 0)
             return dlpark_error_set(err, DLPARK_E_SHAPE, "shape[%d] and shape[%d] are both -1, one can be worked out",
@@ -51,7 +51,8 @@ static DLPARK_COLD dlpark_status reshape_settle(const dlpark_view *view, reshape
         if (extent == -1)
             target.open = i;
         else if (extent < 0)
-            return dlpark_error_set(err, DLPARK_E_SHAPE, "shape[%d] is %lld", i, (long long)extent);
+            return dlpark_error_set(err, DLPARK_E_SHAPE, "shape[%d] is %lld, expected 0 or more, or -1 once", i,
+                                    (long long)extent);
         empty |= extent == 0;
     }
     int64_t numel = dlpark_view_numel(view);
@@ -68,7 +69,7 @@ static inline dlpark_status reshape_resolve(const dlpark_view *view, int64_t num
 {
     int64_t known = 1; /* the product of the other extents */
 
-    for (int i = 0; i < target->ndim; i++) {
+    for (int32_t i = 0; i < target->ndim; i++) {
         int64_t extent = target->shape[i];
         if (extent == -1 && target->open < 0)
             target->open = i;
@@ -89,7 +90,7 @@ static inline bool reshape_is_same(const dlpark_view *view, reshape_target targe
 {
     if (view->ndim != target.ndim)
         return false;
-    for (int i = 0; i < target.ndim; i++)
+    for (int32_t i = 0; i < target.ndim; i++)
         if (view->shape[i] != target.shape[i])
             return false;
     return true;
@@ -99,13 +100,13 @@ static inline bool reshape_is_same(const dlpark_view *view, reshape_target targe
 
 /* A run of dimensions of the view that are one row of elements. */
 typedef struct reshape_run {
-    int next;  /* the dimension outside the run, of another extent than 1; negative: none */
-    int outer; /* its outermost dimension */
+    int32_t next;  /* the dimension outside the run, of another extent than 1; negative: none */
+    int32_t outer; /* its outermost dimension */
     int64_t numel;
     int64_t stride;
 } reshape_run;
 
-static inline int reshape_skip_ones(const dlpark_view *view, int dim)
+static inline int32_t reshape_skip_ones(const dlpark_view *view, int32_t dim)
 {
     while (dim >= 0 && view->shape[dim] == 1)
         dim--;
@@ -113,7 +114,7 @@ static inline int reshape_skip_ones(const dlpark_view *view, int dim)
 }
 
 /* The run that begins with dimension `dim`, the innermost. */
-static inline reshape_run reshape_take_run(const dlpark_view *view, int dim)
+static inline reshape_run reshape_find_run(const dlpark_view *view, int32_t dim)
 {
     reshape_run run = {reshape_skip_ones(view, dim - 1), dim, view->shape[dim], view->strides[dim]};
     int64_t joined;
@@ -130,26 +131,28 @@ static inline reshape_run reshape_take_run(const dlpark_view *view, int dim)
 static DLPARK_COLD dlpark_status reshape_explain_run(const dlpark_view *view, reshape_target target, reshape_run run,
                                                      dlpark_error *err)
 {
-    return dlpark_error_set(
-        err, DLPARK_E_LAYOUT,
-        "cannot reshape %s with strides %s to %s without a copy: strides[%d] is %lld, where %lld "
-        "would continue dimension %d; copy it to a compact tensor first",
-        dlpark__layout_list(view->ndim, view->shape).text, dlpark__layout_list(view->ndim, view->strides).text,
-        dlpark__layout_list(target.ndim, target.shape).text, run.next, (long long)view->strides[run.next],
-        (long long)transform_scale(view->strides[run.outer], view->shape[run.outer]), run.outer);
+    return dlpark_error_set(err, DLPARK_E_LAYOUT,
+                            "strides[%d] is %lld, where %lld would continue dimension %d: copy to a compact tensor "
+                            "first, to reshape %s with "
+                            "strides %s to %s",
+                            run.next, (long long)view->strides[run.next],
+                            (long long)transform_scale(view->strides[run.outer], view->shape[run.outer]), run.outer,
+                            dlpark__layout_list(view->ndim, view->shape).text,
+                            dlpark__layout_list(view->ndim, view->strides).text,
+                            dlpark__layout_list(target.ndim, target.shape).text);
 }
 
 /* The strides in the target's shape. The view is not compact, so it has more than one element. */
 static inline dlpark_status reshape_fill(const dlpark_view *view, reshape_target target, int64_t *strides,
                                          dlpark_error *err)
 {
-    reshape_run run = reshape_take_run(view, reshape_skip_ones(view, view->ndim - 1));
+    reshape_run run = reshape_find_run(view, reshape_skip_ones(view, view->ndim - 1));
     int64_t stride = run.stride, filled = 1;
 
-    for (int i = target.ndim - 1; i >= 0; i--) {
+    for (int32_t i = target.ndim - 1; i >= 0; i--) {
         int64_t extent = reshape_extent(target, i);
         if (extent != 1 && filled == run.numel) {
-            run = reshape_take_run(view, run.next);
+            run = reshape_find_run(view, run.next);
             stride = run.stride;
             filled = 1;
         }
@@ -165,10 +168,8 @@ static inline dlpark_status reshape_fill(const dlpark_view *view, reshape_target
 /* `shape` may lie in the view's own, further on: written from the front, nothing is lost that is still to be read. */
 static inline void reshape_store_shape(dlpark_view *view, reshape_target target)
 {
-    for (int i = 0; i < target.ndim; i++) {
-        TRANSFORM_SHORT_LOOP(i);
+    for (int32_t i = 0; i < target.ndim; i++)
         view->shape[i] = reshape_extent(target, i);
-    }
     view->ndim = target.ndim;
 }
 
@@ -177,7 +178,7 @@ static inline dlpark_status reshape_apply(dlpark_view *view, reshape_target targ
 {
     DLPARK_TRY(reshape_fill(view, target, strides, err));
     reshape_store_shape(view, target);
-    for (int i = 0; i < target.ndim; i++) {
+    for (int32_t i = 0; i < target.ndim; i++) {
         TRANSFORM_SHORT_LOOP(i);
         view->strides[i] = strides[i];
     }
@@ -200,20 +201,15 @@ static DLPARK_COLD void reshape_empty(dlpark_view *view, reshape_target target)
     (void)dlpark__layout_fill(view->ndim, view->shape, view->strides, &extent, NULL);
 }
 
-static DLPARK_COLD dlpark_status reshape_explain_rank(int ndim, dlpark_error *err)
-{
-    if (ndim < 0 || ndim > DLPARK_MAX_NDIM)
-        return dlpark_error_set(err, DLPARK_E_RANK, "ndim is %d, expected 0 to %d", ndim, DLPARK_MAX_NDIM);
-    return dlpark_error_set(err, DLPARK_E_SHAPE, "shape is NULL although ndim is %d", ndim);
-}
-
-/* The element count; and whether the elements are compact, where there are some. */
+/* The element count; and whether the elements are compact, where there are some. One pass for both: with a call of
+ * dlpark__layout_is_dense() the row "reshape" of bench/transform.c takes 16.9 ns for 13.2, "reshape, cut
+ * rows" 21 for 17. */
 static inline int64_t reshape_measure(const dlpark_view *view, bool *compact)
 {
     uint64_t numel = 1;
     bool odd = false;
 
-    for (int i = view->ndim - 1; i >= 0; i--) {
+    for (int32_t i = view->ndim - 1; i >= 0; i--) {
         odd |= (uint64_t)view->strides[i] != numel && view->shape[i] != 1;
         numel *= (uint64_t)view->shape[i];
     }
@@ -227,20 +223,20 @@ static inline void reshape_compact(dlpark_view *view, reshape_target target)
     int64_t stride = 1;
 
     reshape_store_shape(view, target);
-    for (int i = target.ndim - 1; i >= 0; i--) {
+    for (int32_t i = target.ndim - 1; i >= 0; i--) {
         view->strides[i] = stride;
         stride *= view->shape[i];
     }
 }
 
-dlpark_status dlpark_view_reshape(dlpark_view *view, int ndim, const int64_t *shape, dlpark_error *err)
+dlpark_status dlpark_view_reshape(dlpark_view *view, int32_t ndim, const int64_t *shape, dlpark_error *err)
 {
     reshape_target target = {shape, ndim, -1, 0};
     int64_t strides[TRANSFORM_FEW];
     bool compact;
 
     if (DLPARK_UNLIKELY(ndim < 0 || ndim > DLPARK_MAX_NDIM || (shape == NULL && ndim > 0)))
-        return reshape_explain_rank(ndim, err);
+        return dlpark__layout_explain(ndim, shape, NULL, err);
     if (reshape_is_same(view, target))
         return DLPARK_OK;
 

@@ -20,6 +20,8 @@ void dlpark__view_fill(dlpark_view *view, const DLTensor *tensor, uint32_t flags
     view->dtype = tensor->dtype;
     view->ndim = tensor->ndim;
     view->flags = flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_PADDED | DLPARK_VIEW_UNKNOWN_WRITE);
+    if (!dlpark_dtype_is_packed(tensor->dtype))
+        view->flags &= ~DLPARK_VIEW_PADDED;
     view->bit_offset = 0;
     memset(view->reserved, 0, sizeof view->reserved);
     for (int32_t i = 0; i < tensor->ndim; i++)
@@ -28,23 +30,17 @@ void dlpark__view_fill(dlpark_view *view, const DLTensor *tensor, uint32_t flags
         view->strides[i] = tensor->strides[i];
 }
 
-static bool view_is_padded(const dlpark_view *view)
-{
-    return (view->flags & DLPARK_VIEW_PADDED) != 0;
-}
-
 int64_t dlpark_view_nbytes(const dlpark_view *view)
 {
     int64_t nbytes = 0;
 
-    (void)dlpark__layout_bytes(view->dtype, view_is_padded(view), dlpark_view_numel(view),
-                               &nbytes); /* checked to fit */
+    (void)dlpark__view_count_bytes(view, dlpark_view_numel(view), &nbytes); /* checked to fit */
     return nbytes;
 }
 
 bool dlpark_view_is_compact(const dlpark_view *view)
 {
-    return dlpark_layout_is_compact(view->ndim, view->shape, view->strides);
+    return view->bit_offset == 0 && dlpark_layout_is_compact(view->ndim, view->shape, view->strides);
 }
 
 void dlpark_view_copy(dlpark_view *to, const dlpark_view *from)
@@ -111,14 +107,12 @@ dlpark_status dlpark__view_check_host(const dlpark_view *view, dlpark_error *err
 
 void dlpark__view_byte_range(const dlpark_view *view, int64_t *lowest, int64_t *past_highest)
 {
-    int64_t low = 0, high = 0;
+    dlpark__span span = {0, 0, 0};
 
-    for (int32_t i = 0; i < view->ndim; i++) {
-        int64_t reach = (view->shape[i] - 1) * (view->shape[i] > 1 ? view->strides[i] : 0);
-        *(reach < 0 ? &low : &high) += reach;
-    }
-    (void)dlpark__layout_bytes(view->dtype, view_is_padded(view), -low, lowest);
-    (void)dlpark__layout_bytes(view->dtype, view_is_padded(view), high + 1, past_highest);
+    for (int32_t i = 0; i < view->ndim; i++)
+        (void)dlpark__span_add(&span, view->shape[i], view->strides[i]); /* checked to fit, as are the bytes */
+    (void)dlpark__view_count_bytes(view, -span.lowest, lowest);
+    (void)dlpark__view_count_bytes(view, span.highest + 1, past_highest);
     *lowest = -*lowest;
     *past_highest += view->bit_offset != 0;
 }
@@ -134,7 +128,7 @@ static DLPARK_COLD dlpark_status view_explain_layout(const dlpark_view *view, dl
 static dlpark_status view_check_compact(const dlpark_view *view, dlpark_error *err)
 {
     DLPARK_TRY(dlpark__view_check_host(view, err));
-    if (DLPARK_UNLIKELY(view->bit_offset != 0 || !dlpark_view_is_compact(view)))
+    if (DLPARK_UNLIKELY(!dlpark_view_is_compact(view)))
         return view_explain_layout(view, err);
     return DLPARK_OK;
 }
@@ -166,7 +160,8 @@ static inline bool view_is_next(const dlpark_view *view, int32_t i, int64_t *exp
     return true;
 }
 
-/* dlpark_layout_is_compact() of a view with elements; the last four dimensions need no loop. */
+/* dlpark__layout_is_dense() of a view with elements; the last four dimensions need no loop. With a call of that one the
+ * row "check, DLPARK_CPU" of bench/check.c takes 8.4 ns for 6.5 at rank 1, and 11.7 for 7.6 at rank 4. */
 static inline bool view_is_next_to_all(const dlpark_view *view)
 {
     int64_t expected = 1;

@@ -10,13 +10,6 @@ static uint64_t walk_length(int64_t stride)
     return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
 }
 
-int64_t dlpark__walk_step(const dlpark_view *view)
-{
-    int64_t nbits = dlpark_dtype_nbits(view->dtype);
-
-    return (view->flags & DLPARK_VIEW_PADDED) != 0 ? (nbits + 7) / 8 * 8 : nbits;
-}
-
 void dlpark__walk_init(dlpark__walk *walk, const dlpark_view *to, const dlpark_view *from)
 {
     walk->ndim = 0;
@@ -32,7 +25,7 @@ void dlpark__walk_add_inner(dlpark__walk *walk, int64_t extent, int64_t to, int6
 
 void dlpark__walk_add_ordered(dlpark__walk *walk, const dlpark_view *to, const dlpark_view *from)
 {
-    int64_t to_step = dlpark__walk_step(to), from_step = dlpark__walk_step(from);
+    int64_t to_step = dlpark__view_element_nbits(to), from_step = dlpark__view_element_nbits(from);
 
     for (int32_t i = 0; i < to->ndim; i++)
         if (!walk_leads_nowhere(to->shape[i], to->strides[i], from->strides[i]))
@@ -53,7 +46,7 @@ static void walk_insert(dlpark__walk *walk, dlpark__walk_dim dim)
 
 void dlpark__walk_add_sorted(dlpark__walk *walk, const dlpark_view *to, const dlpark_view *from)
 {
-    int64_t to_step = dlpark__walk_step(to), from_step = dlpark__walk_step(from);
+    int64_t to_step = dlpark__view_element_nbits(to), from_step = dlpark__view_element_nbits(from);
 
     for (int32_t i = 0; i < to->ndim; i++) {
         if (walk_leads_nowhere(to->shape[i], to->strides[i], from->strides[i]))

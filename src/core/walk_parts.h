@@ -23,9 +23,6 @@ typedef struct dlpark__walk {
     int64_t from;
 } dlpark__walk;
 
-/* Bits from one element of a view to the next: of its slot, where padded. */
-int64_t dlpark__walk_step(const dlpark_view *view);
-
 /* A walk without dimensions, at element 0 of both views. */
 void dlpark__walk_init(dlpark__walk *walk, const dlpark_view *to, const dlpark_view *from);
 

@@ -142,7 +142,7 @@ static unsigned check_dimensions(const description *d, bool dtype_known, bool de
     check_extent(d, &count, &below, &above);
     if (d->tensor.data == NULL)
         bad |= BAD_DATA;
-    if (count > INT64_MAX || below > INT64_MAX || above >= INT64_MAX)
+    if (count > INT64_MAX || below >= INT64_MAX || above >= INT64_MAX)
         return bad | BAD_SIZE;
     if (!dtype_known)
         return bad;
@@ -205,7 +205,7 @@ static void check_view(const description *d, const dlpark_view *view)
         FUZZ_WANT(memcmp(view->strides, d->strides, (size_t)view->ndim * sizeof d->shape[0]) == 0);
     else
         FUZZ_WANT(dlpark_view_is_compact(view));
-    FUZZ_WANT((view->flags & 7) == (d->flags & 5));
+    FUZZ_WANT((view->flags & 7) == (d->flags & (view->dtype.bits * view->dtype.lanes % 8 == 0 ? 1 : 5)));
     FUZZ_WANT(view->bit_offset == 0);
 }
 

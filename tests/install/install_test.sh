@@ -131,7 +131,17 @@ needs_only_libc()
     fi
 }
 
+# Threads may be a library of their own: an archive says that it needs them, a shared library has seen to it.
+archive_asks_for_threads()
+{
+    PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig" pkg-config --libs dlpark | grep -q -e '-pthread' ||
+        fail "dlpark.pc does not say -pthread"
+    grep -q 'Threads::Threads' "$work/prefix/lib/cmake/dlpark/dlpark-core-targets.cmake" ||
+        fail "the CMake target of the archive does not link threads"
+}
+
 install_and_move
+[ "$kind" = shared ] || archive_asks_for_threads
 by_cmake core core.c core.cpp
 by_pkgconfig dlpark core.c
 by_pkgconfig dlpark core.cpp

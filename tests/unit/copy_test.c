@@ -134,7 +134,13 @@ static void a_padded_packed_type_is_one_of_bytes(void **state)
     from.strides[0] = -1;
     assert_ok(dlpark_copy(&to, &from, e));
     for (int i = 0; i < 5; i++)
-        assert_int_equal(target[4096 + i], source[4096 - i]);
+        assert_int_equal(target[4096 + i], source[4096 - i]); /* the upper bits as well */
+    memset(target, 0xFF, sizeof target);
+    from.flags &= ~DLPARK_VIEW_PADDED;
+    from.strides[0] = 1;
+    assert_ok(dlpark_copy(&to, &from, e)); /* packed ones have none: zero */
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(target[4096 + i] >> 6, 0);
 }
 
 static void packed_elements_leave_their_neighbours(void **state)

@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 
+#include "internal.h"
+
 /* ---- A slow oracle in 128 bits, which shares no code with the library ---- */
 
 __extension__ typedef __int128 wide;
@@ -142,7 +144,7 @@ static void overflow_is_caught_exactly(void **state)
             over |= !fits(reach * (shape[i] > 1));
         }
         bool numel_ok = fits(numel);
-        over |= !fits(low - 1) || !fits(high + 1);
+        over |= !fits(low - 2) || !fits(high + 1); /* as far to either side: less than 2^63-1 */
 
         int64_t got = -7, lowest, highest;
         dlpark_status status = dlpark_layout_numel(ndim, shape, &got, NULL);
@@ -196,6 +198,90 @@ static void messages_have_the_numbers(void **state)
                  dlpark_layout_numel(2, (int64_t[]){INT64_MAX, 2}, out, e));
 }
 
+/* The last stride that fits, and the next one, up and down. */
+static void the_reach_ends_alike_on_both_sides(void **state)
+{
+    (void)state;
+    int64_t low, high;
+
+    assert_ok(dlpark_layout_span(1, (int64_t[]){2}, (int64_t[]){INT64_MAX - 1}, &low, &high, e));
+    assert_true(low == 0 && high == INT64_MAX - 1);
+    assert_ok(dlpark_layout_span(1, (int64_t[]){2}, (int64_t[]){1 - INT64_MAX}, &low, &high, e));
+    assert_true(low == 1 - INT64_MAX && high == 0);
+    assert_fails(DLPARK_E_OVERFLOW,
+                 "the reach in elements leaves 63 bits at shape[0] = 2 with strides[0] = -9223372036854775807, "
+                 "expected less than 2^63-1 elements to either side",
+                 dlpark_layout_span(1, (int64_t[]){2}, (int64_t[]){-INT64_MAX}, &low, &high, e));
+    assert_fails(DLPARK_E_OVERFLOW, "strides[1] = -1, expected",
+                 dlpark_layout_span(2, (int64_t[]){2, 2}, (int64_t[]){1 - INT64_MAX, -1}, &low, &high, e));
+    DLTensor tensor = {.data = &low,
+                       .device = {kDLOpenCL, 0},
+                       .ndim = 1,
+                       .dtype = DLPARK_DTYPE(kDLUInt, 1, 1),
+                       .shape = (int64_t[]){2},
+                       .strides = (int64_t[]){-INT64_MAX},
+                       .byte_offset = INT64_MAX};
+    assert_fails(DLPARK_E_OVERFLOW, "less than 2^63-1 elements", dlpark_check(&tensor, 0, NULL, e));
+    tensor.strides = (int64_t[]){INT64_MAX};
+    assert_fails(DLPARK_E_OVERFLOW, "less than 2^63-1 elements", dlpark_check(&tensor, 0, NULL, e));
+}
+
+/* Every fault in the words of its rule, and each of several is found. */
+static void faults_are_found_for_the_judge_too(void **state)
+{
+    (void)state;
+    dlpark__layout_fault fault;
+    dlpark__span span;
+    int64_t shape[] = {3, -1, 2, -4}, strides[] = {1, 1, 1, 1};
+
+    assert_true(dlpark__layout_find_head(-2, shape, &fault));
+    assert_true(fault.rule == DLPARK_RULE_RANK && fault.value == -2 && fault.limit == 0 && fault.dimension == -1);
+    assert_true(dlpark__layout_find_head(65, shape, &fault));
+    assert_true(fault.value == 65 && fault.limit == 64);
+    assert_true(dlpark__layout_find_head(1, NULL, &fault));
+    assert_int_equal(fault.rule, DLPARK_RULE_SHAPE);
+    assert_string_equal(fault.text, "shape is NULL although ndim is 1");
+    assert_false(dlpark__layout_find_head(0, NULL, &fault));
+    assert_true(dlpark__layout_find_extent(4, shape, 0, &fault));
+    assert_true(fault.rule == DLPARK_RULE_EXTENT && fault.dimension == 1 && fault.value == -1);
+    assert_true(dlpark__layout_find_extent(4, shape, 2, &fault));
+    assert_true(fault.dimension == 3 && fault.value == -4);
+    assert_string_equal(fault.text, "shape[3] is -4");
+    assert_false(dlpark__layout_find_extent(3, shape, 2, &fault));
+    assert_true(dlpark__layout_find_numel(2, (int64_t[]){INT64_MAX, 2}, &span, &fault));
+    assert_true(fault.rule == DLPARK_RULE_NUMEL && fault.dimension == 1 && fault.limit == INT64_MAX);
+    strides[2] = INT64_MIN;
+    shape[1] = 1;
+    assert_true(dlpark__layout_find_reach(3, shape, strides, &span, &fault));
+    assert_true(fault.rule == DLPARK_RULE_REACH && fault.dimension == 2 && fault.value == INT64_MIN);
+    assert_int_equal(fault.limit, INT64_MAX - 1);
+    assert_false(dlpark__layout_find_reach(2, shape, strides, &span, &fault));
+    assert_true(span.lowest == 0 && span.highest == 2);
+    assert_false(dlpark__layout_find_numel(3, shape, &span, &fault));
+    assert_false(dlpark__layout_find_reach(3, shape, NULL, &span, &fault));
+    assert_true(span.numel == 6 && span.lowest == 0 && span.highest == 5);
+}
+
+/* One list for both: the shape is read before it is written. */
+static void strides_may_take_the_place_of_the_shape(void **state)
+{
+    (void)state;
+    for (int code = 0; code < 256; code++) {
+        int64_t shape[4] = {code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6};
+        int64_t strides[4];
+        assert_ok(dlpark_layout_compact_strides(4, shape, strides, e));
+        int64_t both[4];
+        memcpy(both, shape, sizeof both);
+        assert_int_equal(dlpark_layout_compact_strides(4, both, both, NULL), DLPARK_OK);
+        assert_memory_equal(both, strides, sizeof both);
+    }
+    int64_t kept[] = {INT64_MAX, 2, -3};
+    assert_fails(DLPARK_E_SHAPE, "shape[2] is -3, expected 0 or more", dlpark_layout_compact_strides(3, kept, kept, e));
+    assert_fails(DLPARK_E_OVERFLOW, "expected at most 2^63-1 elements",
+                 dlpark_layout_compact_strides(2, kept, kept, e));
+    assert_true(kept[0] == INT64_MAX && kept[1] == 2 && kept[2] == -3);
+}
+
 static void no_elements_never_overflow(void **state)
 {
     (void)state;
@@ -222,6 +308,17 @@ static void null_strides_are_compact(void **state)
     assert_true(dlpark_layout_is_compact(2, (int64_t[]){3, 4}, NULL));
     assert_ok(dlpark_layout_span(2, (int64_t[]){3, 4}, NULL, &low, &high, e));
     assert_true(low == 0 && high == 11);
+}
+
+static void dense_either_way(void **state)
+{
+    (void)state;
+    int64_t shape[] = {2, 1, 3}, rows[] = {3, -7, 1}, columns[] = {1, -7, 2};
+
+    assert_true(dlpark__layout_is_dense(3, shape, rows, false));
+    assert_false(dlpark__layout_is_dense(3, shape, rows, true));
+    assert_true(dlpark__layout_is_dense(3, shape, columns, true));
+    assert_false(dlpark__layout_is_dense(3, shape, columns, false));
 }
 
 static void strides_pass_32_bits(void **state)
@@ -260,7 +357,13 @@ static void bytes_are_rounded_up_once(void **state)
                  dlpark_layout_nbytes(DLPARK_F16, false, INT64_C(1) << 62, &out, e));
     assert_fails(DLPARK_E_OVERFLOW, "i4x3",
                  dlpark_layout_nbytes(DLPARK_DTYPE(kDLInt, 4, 3), false, INT64_MAX, &out, e));
-    assert_fails(DLPARK_E_ARGUMENT, "numel is -1", dlpark_layout_nbytes(DLPARK_U8, false, -1, &out, e));
+    DLDataType nine = {kDLUInt, 1, 9};
+    int64_t eights = INT64_MAX / 9 * 8; /* whole bytes, with 7 left below the limit */
+    assert_ok(dlpark_layout_nbytes(nine, false, eights + 6, &out, e));
+    assert_int_equal(out, INT64_MAX);
+    assert_fails(DLPARK_E_OVERFLOW, "u1x9", dlpark_layout_nbytes(nine, false, eights + 7, &out, e));
+    assert_fails(DLPARK_E_ARGUMENT, "numel is -1, expected 0 or more",
+                 dlpark_layout_nbytes(DLPARK_U8, false, -1, &out, e));
     assert_fails(DLPARK_E_DTYPE, "code 40", dlpark_layout_nbytes((DLDataType){40, 8, 1}, false, 1, &out, e));
 }
 
@@ -272,8 +375,12 @@ int main(void)
         cmocka_unit_test(overflow_is_caught_exactly),
         cmocka_unit_test(rank_and_missing_shape),
         cmocka_unit_test(messages_have_the_numbers),
+        cmocka_unit_test(the_reach_ends_alike_on_both_sides),
+        cmocka_unit_test(faults_are_found_for_the_judge_too),
+        cmocka_unit_test(strides_may_take_the_place_of_the_shape),
         cmocka_unit_test(no_elements_never_overflow),
         cmocka_unit_test(null_strides_are_compact),
+        cmocka_unit_test(dense_either_way),
         cmocka_unit_test(strides_pass_32_bits),
         cmocka_unit_test(bytes_are_rounded_up_once),
     };

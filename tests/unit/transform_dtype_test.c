@@ -12,7 +12,8 @@ enum { DTYPE_ALL = sizeof dtype_all / sizeof *dtype_all };
 /* Whether the definition holds, with everything counted in bits from the start of each row. */
 static bool can_reinterpret(const dlpark_view *view, DLDataType dtype)
 {
-    int64_t old_width = oracle_width(view->dtype, view->flags), new_width = oracle_width(dtype, view->flags);
+    int64_t old_width = oracle_width(view->dtype, view->flags);
+    int64_t new_width = oracle_width(dtype, oracle_flags(view, dtype));
     int last = view->ndim - 1;
     bool empty = oracle_numel(view->ndim, view->shape) == 0;
 
@@ -30,7 +31,8 @@ static bool can_reinterpret(const dlpark_view *view, DLDataType dtype)
 
 static void try_reinterpret(const dlpark_view *view, DLDataType dtype)
 {
-    int64_t old_width = oracle_width(view->dtype, view->flags), new_width = oracle_width(dtype, view->flags);
+    int64_t old_width = oracle_width(view->dtype, view->flags);
+    int64_t new_width = oracle_width(dtype, oracle_flags(view, dtype));
     int last = view->ndim > 0 ? view->ndim - 1 : 0;
     dlpark_view after;
 
@@ -115,9 +117,27 @@ static void reinterpret_there_and_back(void **state)
     assert_shape(&view, 2, (int64_t[]){3, 32});
     assert_ok(dlpark_view_reinterpret(&view, DLPARK_F32, e));
     assert_memory_equal(&view, &kept, sizeof view);
-    view.flags |= DLPARK_VIEW_PADDED; /* then a 4-bit element is its storage byte */
+}
+
+/* The flag speaks of sub-byte elements: it goes with them, and no other dtype has a meaning for it. */
+static void reinterpret_leaves_padded_to_sub_byte_types(void **state)
+{
+    (void)state;
+    uint64_t padded = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+    dlpark_view view = oracle_view(DLPARK_DEVICE_CPU, DLPARK_I4, padded, 1, (int64_t[]){8}, NULL);
+
+    assert_true(view.flags & DLPARK_VIEW_PADDED);
+    assert_ok(dlpark_view_reinterpret(&view, DLPARK_F6_E2M3FN, e)); /* a byte each, as before */
+    assert_shape(&view, 1, (int64_t[]){8});
+    assert_true(view.flags & DLPARK_VIEW_PADDED);
+    assert_ok(dlpark_view_reinterpret(&view, DLPARK_U8, e));
+    assert_shape(&view, 1, (int64_t[]){8});
+    assert_int_equal(view.flags, DLPARK_VIEW_UNKNOWN_WRITE);
+    view = oracle_cpu(DLPARK_F32, 1, (int64_t[]){2}, NULL);
+    view.flags |= DLPARK_VIEW_PADDED; /* which nobody should say of it */
     assert_ok(dlpark_view_reinterpret(&view, DLPARK_I4, e));
-    assert_shape(&view, 2, (int64_t[]){3, 16});
+    assert_shape(&view, 1, (int64_t[]){16});
+    assert_int_equal(view.flags, DLPARK_VIEW_UNKNOWN_WRITE);
 }
 
 static void reinterpret_asks_for_no_alignment(void **state)
@@ -257,6 +277,7 @@ int main(void)
         cmocka_unit_test(reinterpret_moves_no_bit),
         cmocka_unit_test(reinterpret_of_long_rows),
         cmocka_unit_test(reinterpret_there_and_back),
+        cmocka_unit_test(reinterpret_leaves_padded_to_sub_byte_types),
         cmocka_unit_test(reinterpret_asks_for_no_alignment),
         cmocka_unit_test(reinterpret_names_what_is_in_the_way),
         cmocka_unit_test(reinterpret_catches_overflow),

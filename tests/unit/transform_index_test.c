@@ -262,13 +262,16 @@ static void flip_catches_a_reach_that_leaves_63_bits(void **state)
 
     memset(&view, 0xC3, sizeof view);
     assert_ok(dlpark_check(&tensor, 0, &view, e));
-    other = view;
-    assert_ok(dlpark_view_flip(&other, 0, e)); /* -2^63 + 1 fits */
-    assert_int_equal(other.byte_offset, INT64_MAX);
+    assert_refused(DLPARK_E_OVERFLOW,
+                   "would reach too far, expected less than 2^63-1 elements and at most 2^63-1 bytes to either side",
+                   view, dlpark_view_flip(&view, 0, e)); /* -2^63 + 1 */
     assert_refused(DLPARK_E_OVERFLOW, "turned round at dimension 2, shape [2, 1, 2] with strides [4611686018427387903,",
                    view, dlpark_view_flip(&view, 2, e));
     strides[0]--;
     assert_ok(dlpark_check(&tensor, 0, &view, e));
+    other = view;
+    assert_ok(dlpark_view_flip(&other, 0, e));
+    assert_int_equal(other.byte_offset, INT64_MAX - 1);
     assert_ok(dlpark_view_flip(&view, 2, e));
     assert_int_equal(view.byte_offset, 0);
     strides[0] = 3;
@@ -311,9 +314,12 @@ static void flip_catches_a_reach_below_too(void **state)
     assert_refused(DLPARK_E_OVERFLOW, "turned round at dimension 0", view, dlpark_view_flip(&view, 0, e));
     strides[0] -= 2;
     assert_ok(dlpark_check(&tensor, 0, &view, e));
+    assert_refused(DLPARK_E_OVERFLOW, "turned round at dimension 0", view, dlpark_view_flip(&view, 0, e));
+    strides[0]--;
+    assert_ok(dlpark_check(&tensor, 0, &view, e));
     assert_ok(dlpark_view_flip(&view, 0, e));
     strides[0] = 3; /* a short way is too far as well */
-    strides[1] = 3 - INT64_MAX;
+    strides[1] = 4 - INT64_MAX;
     assert_ok(dlpark_check(&tensor, 0, &view, e));
     assert_ok(dlpark_view_flip(&view, 0, e));
     strides[1]--;
@@ -449,6 +455,9 @@ static void window_refusals_and_extremes(void **state)
                    dlpark_view_window(&view, 1, 4, 1, e));
     assert_refused(DLPARK_E_ARGUMENT, "the step of the window is 0", view, dlpark_view_window(&view, 1, 2, 0, e));
     assert_refused(DLPARK_E_ARGUMENT, "there is no dimension 2", view, dlpark_view_window(&view, 2, 1, 1, e));
+    view = oracle_cpu(DLPARK_F32, 2, (int64_t[]){2, 0}, NULL);
+    assert_refused(DLPARK_E_ARGUMENT, "size 1, and dimension 1 has no place for one, expected an extent of at least 1",
+                   view, dlpark_view_window(&view, 1, 1, 1, e));
     for (int i = 0; i < 64; i++)
         ones[i] = 1;
     view = oracle_cpu(DLPARK_F32, 64, ones, NULL);

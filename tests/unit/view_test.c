@@ -124,8 +124,30 @@ static void bytes_of_any_dtype(void **state)
     assert_ptr_equal(dlpark_view_bytes(&view, &nbytes, NULL), memory);
     assert_int_equal(nbytes, 7);
     view.flags = 0;
+    assert_true(dlpark_view_is_compact(&view));
     view.bit_offset = 4;
+    assert_false(dlpark_view_is_compact(&view));
     expect_null("inside a byte", DLPARK_E_LAYOUT, dlpark_view_bytes(&view, &nbytes, e));
+}
+
+/* Of whole bytes PADDED says nothing, and a view does not say it. */
+static void padded_is_said_of_sub_byte_types_only(void **state)
+{
+    (void)state;
+    int64_t shape[] = {4}, strides[] = {-1};
+    DLTensor tensor = {memory + 64, {kDLCPU, 0}, 1, DLPARK_DTYPE(kDLFloat, 32, 3), shape, strides, 0};
+    uint64_t padded = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+    dlpark_view view;
+
+    assert_ok(dlpark_check(&tensor, padded, &view, e));
+    assert_int_equal(view.flags, DLPARK_VIEW_UNKNOWN_WRITE);
+    tensor.dtype = DLPARK_DTYPE(kDLInt, 4, 2);
+    assert_ok(dlpark_check(&tensor, padded, &view, e));
+    assert_int_equal(view.flags, DLPARK_VIEW_UNKNOWN_WRITE);
+    tensor.dtype = DLPARK_DTYPE(kDLInt, 4, 3);
+    assert_ok(dlpark_check(&tensor, padded, &view, e));
+    assert_int_equal(view.flags, DLPARK_VIEW_UNKNOWN_WRITE | DLPARK_VIEW_PADDED);
+    assert_int_equal(dlpark_view_nbytes(&view), 8);
 }
 
 static void numel_and_nbytes(void **state)
@@ -197,7 +219,26 @@ static void long_lists_are_cut_in_messages(void **state)
     expect_null(", ...] with strides [5, 1", DLPARK_E_LAYOUT, DLPARK_CPU(uint8_t, &view, e));
 }
 
-/* Typed access asks for compactness in its own way: the answer is that of the layout, for whatever lies in which dimension. */
+/* Whether element n of the row-major order is n elements from the first, asked of every one. */
+static bool lie_in_order(int ndim, const int64_t *shape, const int64_t *strides)
+{
+    int64_t index[6] = {0}, place = 0;
+
+    for (;; place++) {
+        int64_t at = 0;
+        for (int i = 0; i < ndim; i++)
+            at += index[i] * strides[i];
+        if (at != place)
+            return false;
+        int i = ndim - 1;
+        while (i >= 0 && ++index[i] == shape[i])
+            index[i--] = 0;
+        if (i < 0)
+            return true;
+    }
+}
+
+/* Typed access asks for compactness in its own way. */
 static void compact_views_of_any_rank_are_given(void **state)
 {
     (void)state;
@@ -212,7 +253,7 @@ static void compact_views_of_any_rank_are_given(void **state)
             }
             DLTensor tensor = {memory, {kDLCPU, 0}, ndim, DLPARK_U8, shape, strides, 0};
             assert_int_equal(dlpark_check(&tensor, 0, &view, NULL), DLPARK_OK);
-            bool compact = dlpark_layout_is_compact(ndim, shape, strides);
+            bool compact = lie_in_order(ndim, shape, strides);
             assert_ptr_equal(DLPARK_CPU(uint8_t, &view, NULL), compact ? memory : NULL);
             assert_ptr_equal(dlpark_view_bytes(&view, NULL, NULL), compact ? memory : NULL);
             assert_null(DLPARK_CPU_MUT(uint8_t, &view, NULL));
@@ -255,6 +296,7 @@ int main(void)
         cmocka_unit_test(writing_asks_the_flags),
         cmocka_unit_test(no_elements_give_a_pointer_all_the_same),
         cmocka_unit_test(bytes_of_any_dtype),
+        cmocka_unit_test(padded_is_said_of_sub_byte_types_only),
         cmocka_unit_test(numel_and_nbytes),
         cmocka_unit_test(copy_takes_only_what_is_used),
         cmocka_unit_test(raw_form_points_into_the_view),

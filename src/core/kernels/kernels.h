@@ -34,7 +34,7 @@ typedef struct dlpark__kernels {
     void (*strided)(unsigned char *to, const unsigned char *from, size_t element, const dlpark__copy_dim *outer,
                     const dlpark__copy_dim *inner);
 
-    /* Element (x, y): to + y * to_row + x * element gets from + x * from_row + y * element. Of 1, 2, 4, 8 or 16 bytes. */
+    /* Element (x, y): to + y * to_row + x * element gets from + x * from_row + y * element. 1, 2, 4, 8 or 16 bytes. */
     void (*transpose)(unsigned char *to, int64_t to_row, const unsigned char *from, int64_t from_row, size_t element,
                       int64_t nx, int64_t ny, bool stream);
 

@@ -1,6 +1,6 @@
 /*
- * The kernels by vectors of VECTOR_LANES lanes of 16 bytes: one text for all instruction sets. The file of a set defines
- * the operations below, includes this, and has its table. What is smaller than a vector goes to the set before it.
+ * The kernels by vectors of VECTOR_LANES lanes of 16 bytes: one text for all instruction sets. The file of a set
+ * defines the operations below, includes this, and has its table. What is smaller than a vector goes to the one before.
  *
  *     vector                      the type
  *     VECTOR_TARGET               the attribute of a function that uses it
@@ -24,7 +24,7 @@
  */
 #define VECTOR_NBYTES (16 * VECTOR_LANES)
 
-/* Constants reach into what is inlined. Without optimising that gains nothing, and every branch would be there often. */
+/* Constants reach into what is inlined. Without optimising that gains nothing, and each branch would be there often. */
 #if defined(__OPTIMIZE__)
 #define VECTOR_ALWAYS __attribute__((always_inline))
 #else

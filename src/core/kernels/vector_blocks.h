@@ -4,8 +4,8 @@
 
 /*
  * As many blocks at a time as their spans fit 16 bytes. Each step reads 16 bytes, maybe past its last span, and writes
- * 16, maybe past its last block: what lies there is read by, or written in, the next step. Where no next one follows the
- * blocks go one by one.
+ * 16, maybe past its last block: what lies there is read by, or written in, the next step. Where no next one follows
+ * the blocks go one by one.
  */
 static VECTOR_TARGET void VECTOR_NAME(blocks_plain)(unsigned char *to, const unsigned char *from, int64_t step,
                                                     const dlpark__copy_block *block, int64_t count)
