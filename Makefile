@@ -16,7 +16,7 @@ demo: demo-image-python ## a photograph from C to NumPy and back, without a copy
 demo-image-python: ## the same, by its own name
 	@tools/setup demo demos/image-python/run.sh
 
-check: ## seconds: the tree's own rules, the core without a warning, its tests; needs a C compiler and CMake
+check: ## a minute: the tree's own rules, the core without a warning, its tests; needs a C compiler and CMake
 	@tools/check.sh
 
 test: ## everything that proves it; PARTNERS=all adds every framework and forbids skipping
@@ -37,7 +37,7 @@ coverage: ## branch coverage of the core, which must be whole; a page for each s
 bench: ## what is measured, beside its peers
 	@tools/setup bench bench/run.sh
 
-nightly-exhaustive: ## every small layout against slow oracles, at most an hour; MINUTES=N for less, goes on next time
+nightly-exhaustive: ## every small layout against oracles, at most an hour; MINUTES=N for less; adds up in docs/nightly.md
 	@tools/setup nightly-exhaustive tools/nightly exhaustive
 
 nightly-fuzz: ## libFuzzer on checks, views and specs; the same

@@ -3,21 +3,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static dlpark_status add_rows(const dlpark_view *view, double *out, dlpark_error *err)
+{
+    if (view->ndim != 2)
+        return dlpark_error_set(err, DLPARK_E_RANK, "expected rows and columns, got rank %d", (int)view->ndim);
+    const double *values = DLPARK_CPU(double, view, err);
+    if (!values)
+        return err->status;                                          /* what err says: not double, not compact, ... */
+    for (int64_t i = 0; i < view->shape[0]; i++) {
+        out[i] = 0;
+        for (int64_t j = 0; j < view->shape[1]; j++) out[i] += values[i * view->shape[1] + j];
+    }
+    return DLPARK_OK;
+}
+
+/* `err` must not be NULL here. */
 static dlpark_status sum_rows(DLManagedTensorVersioned **theirs, double *out, dlpark_error *err)
 {
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     dlpark_view view;
     DLPARK_TRY(dlpark_tensor_import(&tensor, theirs, &view, err));   /* on failure it is still theirs */
-
-    const double *values = DLPARK_CPU(double, &view, err);
-    if (values && view.ndim == 2) {
-        for (int64_t i = 0; i < view.shape[0]; i++) {
-            out[i] = 0;
-            for (int64_t j = 0; j < view.shape[1]; j++) out[i] += values[i * view.shape[1] + j];
-        }
-    }
+    dlpark_status status = add_rows(&view, out, err);
     dlpark_tensor_release(&tensor);                                  /* calls their deleter, once */
-    return values ? DLPARK_OK : DLPARK_E_LAYOUT;
+    return status;
 }
 
 int main(void)

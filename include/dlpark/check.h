@@ -84,6 +84,14 @@ DLPARK_API size_t dlpark_check_all(const DLTensor *tensor, uint64_t flags, dlpar
 DLPARK_API size_t dlpark_check_all_version(const DLTensor *tensor, uint64_t flags, DLPackVersion version,
                                            dlpark_fault *faults, size_t capacity);
 
+/**
+ * The same for a managed tensor, with the version and the flags that it names.
+ *
+ * @param managed  in, borrowed; NULL is a fault. Of another major version nothing but the version is read.
+ */
+DLPARK_API size_t dlpark_check_all_managed(const DLManagedTensorVersioned *managed, dlpark_fault *faults,
+                                           size_t capacity);
+
 DLPARK_END_C
 
 #endif

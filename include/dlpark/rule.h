@@ -2,7 +2,7 @@
  * The rules that a tensor's description is judged by: one table, from which the checks take verdict and words.
  *
  *     dlpark_fault fault;
- *     if (dlpark_check_all(&managed->dl_tensor, managed->flags, &fault, 1) > 0)
+ *     if (dlpark_check_all_managed(managed, &fault, 1) > 0)
  *         printf("%s: %s\n", dlpark_rule_name(fault.rule), fault.message);
  *
  * A broken rule makes dlpark_check() refuse the tensor. A hazard is legal and accepted, and some consumer in the field

@@ -25,8 +25,8 @@ DLPARK_BEGIN_C
 /** A list of extents or strides in any integer type, made by DLPARK_DIMS. Borrowed until the call returns. */
 typedef struct dlpark_dims {
     const void *values;
-    int32_t width;    /**< bytes of one value; negative when it is signed */
-    int32_t reserved; /**< 0 */
+    int32_t width; /**< bytes of one value; negative when it is signed */
+    int32_t count; /**< how many there are at least, where an array said it; 0: not known */
 } dlpark_dims;
 
 /**
@@ -86,7 +86,8 @@ DLPARK_INLINE bool dlpark__tensor_desc_is_usual(const dlpark_tensor_desc *desc)
            !desc->allocator && desc->alignment_bytes == 0 && (desc->storage || desc->storage_nbytes == 0) &&
            !desc->shape_borrowed && !desc->strides_borrowed && dlpark__device_is_usual(desc->device) &&
            desc->shape.width == -8 && (!desc->strides.values || desc->strides.width == -8) &&
-           dlpark__dtype_is_usual(desc->dtype);
+           (desc->shape.count == 0 || desc->shape.count >= desc->ndim) &&
+           (desc->strides.count == 0 || desc->strides.count >= desc->ndim) && dlpark__dtype_is_usual(desc->dtype);
 }
 
 /* Whether the storage of a description is aligned, and holds a header of its rank. */
@@ -103,16 +104,21 @@ DLPARK_END_C
 
 /**
  * The first `ndim` values of an array of any integer type, as shape or strides. Always copied, every value checked.
- * The array is only borrowed: DLPARK_DIMS((int64_t[]){2, 3}).
+ * The array is only borrowed: DLPARK_DIMS((int64_t[]){2, 3}). An array, unlike a pointer, that is shorter than `ndim` is
+ * refused.
  */
 #if defined(__cplusplus)
 namespace dlpark
 {
-template <typename T> constexpr dlpark_dims dims(const T *values)
+template <typename T> constexpr dlpark_dims dims(const T *const &values, int32_t count = 0)
 {
     static_assert(detail::is_number<T>::value, "extents and strides are integers");
     return dlpark_dims{
-        values, std::is_signed<T>::value ? -static_cast<int32_t>(sizeof(T)) : static_cast<int32_t>(sizeof(T)), 0};
+        values, std::is_signed<T>::value ? -static_cast<int32_t>(sizeof(T)) : static_cast<int32_t>(sizeof(T)), count};
+}
+template <typename T, std::size_t N> constexpr dlpark_dims dims(const T (&values)[N])
+{
+    return dims(static_cast<const T *>(values), static_cast<int32_t>(N));
 }
 } // namespace dlpark
 #define DLPARK_DIMS(...) (dlpark::dims(__VA_ARGS__))
@@ -129,7 +135,17 @@ template <typename T> constexpr dlpark_dims dims(const T *values)
              : (int32_t)sizeof(unsigned int), unsigned long                                                            \
              : (int32_t)sizeof(unsigned long), unsigned long long                                                      \
              : (int32_t)sizeof(unsigned long long))
-#define DLPARK_DIMS(...) ((dlpark_dims){(__VA_ARGS__), DLPARK_DIMS_WIDTH(*(__VA_ARGS__)), 0})
+#if defined(__GNUC__)
+/* Of an array; a pointer does not know. */
+#define DLPARK_DIMS_COUNT(values)                                                                                      \
+    (__builtin_types_compatible_p(__typeof__(values), __typeof__(&(values)[0]))                                        \
+         ? 0                                                                                                           \
+         : (int32_t)((sizeof(values) + 0) / sizeof *(values))) /* + 0: compilers warn of the plain form */
+#else
+#define DLPARK_DIMS_COUNT(values) 0
+#endif
+#define DLPARK_DIMS(...)                                                                                               \
+    ((dlpark_dims){(__VA_ARGS__), DLPARK_DIMS_WIDTH(*(__VA_ARGS__)), DLPARK_DIMS_COUNT((__VA_ARGS__))})
 #endif
 
 #endif

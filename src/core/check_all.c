@@ -68,13 +68,32 @@ size_t dlpark_check_all(const DLTensor *tensor, uint64_t flags, dlpark_fault *fa
     return dlpark_check_all_version(tensor, flags, all_assumed, faults, capacity);
 }
 
+static size_t all_judge(dlpark__judged *judged, dlpark_fault *faults, size_t capacity)
+{
+    dlpark__faults found = {faults, capacity, 0};
+
+    dlpark__judge_broken(judged, true, &found);
+    dlpark__judge_hazards(judged, &found);
+    return found.count;
+}
+
 size_t dlpark_check_all_version(const DLTensor *tensor, uint64_t flags, DLPackVersion version, dlpark_fault *faults,
                                 size_t capacity)
 {
-    dlpark__faults found = {faults, capacity, 0};
     dlpark__judged judged = {.tensor = tensor, .flags = flags, .version = version};
 
-    dlpark__judge_broken(&judged, true, &found);
-    dlpark__judge_hazards(&judged, &found);
-    return found.count;
+    return all_judge(&judged, faults, capacity);
+}
+
+size_t dlpark_check_all_managed(const DLManagedTensorVersioned *managed, dlpark_fault *faults, size_t capacity)
+{
+    dlpark__judged judged = {.tensor = NULL, .version = all_assumed};
+
+    if (managed != NULL) {
+        judged = (dlpark__judged){.tensor = &managed->dl_tensor, .version = managed->version};
+        judged.foreign = managed->version.major != DLPARK_ABI_MAJOR;
+        if (!judged.foreign)
+            judged.flags = managed->flags;
+    }
+    return all_judge(&judged, faults, capacity);
 }

@@ -12,7 +12,7 @@ static bool broken_is_legible(const dlpark__judged *of, dlpark__faults *faults)
         dlpark__faults_add(faults, DLPARK_RULE_TENSOR, -1, 0, 0, "tensor is NULL");
         return false;
     }
-    if (of->version.major > DLPARK_ABI_MAJOR) {
+    if (of->foreign || of->version.major > DLPARK_ABI_MAJOR) {
         dlpark__faults_add(faults, DLPARK_RULE_VERSION, -1, of->version.major, DLPARK_ABI_MAJOR, "the version is %u.%u",
                            (unsigned)of->version.major, (unsigned)of->version.minor);
         return false;

@@ -18,6 +18,7 @@ typedef struct dlpark__judged {
     const DLTensor *tensor;
     uint64_t flags;
     DLPackVersion version;
+    bool foreign; /* of another major version, of which nothing is read */
     bool legible; /* there is a tensor, of a major version that is read here */
     bool dtype_known;
     bool device_known;

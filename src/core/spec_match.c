@@ -257,6 +257,8 @@ static __attribute__((noinline)) dlpark_status spec_match_any(const dlpark_spec 
 {
     spec_binding binding = {bound->dims_known, bound->dims};
 
+    if (DLPARK_UNLIKELY(spec->names == NULL))
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the spec was not initialised: dlpark_spec_init() makes one");
     /* What the argument had before is asked last, as it costs less there; the explanation puts it first. */
     if (DLPARK_UNLIKELY(!spec_has_dtype(spec, view, bound) || !spec_rank_fits(spec, view) ||
                         !spec_dims_fit(spec, view, &binding) || !spec_device_fits(spec, view) ||

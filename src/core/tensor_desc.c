@@ -43,9 +43,9 @@ static dlpark_status desc_refuse_value(const char *field, int32_t i, unsigned lo
 dlpark_status dlpark__desc_read_dims(const dlpark_dims *dims, int32_t ndim, int64_t *out, const char *field,
                                      dlpark_error *err)
 {
-    if (DLPARK_UNLIKELY(dims->reserved != 0))
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s.reserved is %d, expected 0: use DLPARK_DIMS", field,
-                                (int)dims->reserved);
+    if (DLPARK_UNLIKELY(dims->count != 0 && dims->count < ndim))
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s has %d value%s, and ndim is %d", field, (int)dims->count,
+                                dims->count == 1 ? "" : "s", (int)ndim);
     switch (dims->width) {
     case -1:
         DESC_WIDEN(int8_t);
@@ -70,7 +70,8 @@ dlpark_status dlpark__desc_read_dims(const dlpark_dims *dims, int32_t ndim, int6
         }
         return DLPARK_OK;
     default:
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s has integers of %d bytes", field, (int)dims->width);
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s has integers of %d bytes: it was not made by DLPARK_DIMS", field,
+                                (int)dims->width);
     }
 }
 

@@ -86,7 +86,8 @@ dlpark__block *dlpark__block_of(DLManagedTensorVersioned *managed);
 static inline dlpark_status dlpark__tensor_check_output(const dlpark_tensor *tensor, dlpark_error *err)
 {
     if (DLPARK_UNLIKELY(tensor->managed != NULL))
-        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "the output tensor already holds one: release or export it");
+        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "the output tensor already holds one: release or export it "
+                                "first, and begin with DLPARK_TENSOR_EMPTY");
     return DLPARK_OK;
 }
 

@@ -191,6 +191,31 @@ static void messages_are_whole_at_the_longest(void **state)
 
 /* ---- Versions ---- */
 
+static void managed_tensor_says_its_own_version(void **state)
+{
+    (void)state;
+    DLManagedTensorVersioned managed = {.version = {1, 1}, .dl_tensor = good()};
+    dlpark_fault faults[4];
+
+    managed.dl_tensor.strides = NULL;
+    assert_int_equal(dlpark_check_all_managed(&managed, faults, 4), 0);
+    managed.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
+    assert_int_equal(dlpark_check_all_managed(&managed, faults, 4), 1);
+    assert_int_equal(faults[0].rule, DLPARK_RULE_READ_ONLY);
+    managed.version.minor = 2;
+    assert_int_equal(dlpark_check_all_managed(&managed, faults, 4), 2);
+    assert_int_equal(faults[0].rule, DLPARK_RULE_NULL_STRIDES);
+    managed.dl_tensor.ndim = -1; /* which nobody looks at under another major, 0 included */
+    for (uint32_t major = 0; major <= 2; major += 2) {
+        managed.version.major = major;
+        assert_int_equal(dlpark_check_all_managed(&managed, faults, 4), 1);
+        assert_int_equal(faults[0].rule, DLPARK_RULE_VERSION);
+        assert_int_equal(faults[0].value, major);
+    }
+    assert_int_equal(dlpark_check_all_managed(NULL, faults, 4), 1);
+    assert_int_equal(faults[0].rule, DLPARK_RULE_TENSOR);
+}
+
 static void null_strides_by_version(void **state)
 {
     (void)state;
@@ -631,6 +656,7 @@ int main(void)
         cmocka_unit_test(count_is_told_beyond_the_room),
         cmocka_unit_test(lists_are_not_read_where_they_cannot_be),
         cmocka_unit_test(messages_are_whole_at_the_longest),
+        cmocka_unit_test(managed_tensor_says_its_own_version),
         cmocka_unit_test(null_strides_by_version),
         cmocka_unit_test(codes_by_version),
         cmocka_unit_test(flags_by_version),

@@ -617,6 +617,15 @@ static void compare_both_ways(const char *words, const dlpark_view *view)
             assert_int_equal(first.dims[i], second.dims[i]);
 }
 
+static void zeroed_spec_is_told_from_one_that_matches_nothing(void **state)
+{
+    (void)state;
+    static const dlpark_spec zeroed;
+    dlpark_view view = f32_of(1, SHAPE(4));
+
+    assert_fails(DLPARK_E_ARGUMENT, "not initialised", dlpark_spec_match(&zeroed, &view, &bound, e));
+}
+
 static void one_pass_and_the_general_way_agree(void **state)
 {
     (void)state;
@@ -652,6 +661,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(one_pass_and_the_general_way_agree, begin),
+        cmocka_unit_test_setup(zeroed_spec_is_told_from_one_that_matches_nothing, begin),
         cmocka_unit_test_setup(names_are_bound_across_the_arguments_of_a_call, begin),
         cmocka_unit_test_setup(a_name_may_stand_twice_in_a_spec, begin),
         cmocka_unit_test_setup(a_late_failure_binds_nothing, begin),

@@ -165,15 +165,33 @@ static void allocator_that_does_not_align_is_told_so(void **state)
     assert_int_equal(ended, 1);
 }
 
-static void lists_come_from_the_macro(void **state)
+static void lists_are_as_long_as_the_rank(void **state)
 {
     (void)state;
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     dlpark_tensor_desc desc = good();
 
-    desc.shape.reserved = 7;
-    desc.byte_offset = 4; /* the general way looks at it */
-    assert_fails(DLPARK_E_ARGUMENT, "shape.reserved is 7", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    const int64_t three[] = {1, 2, 3};
+    const int64_t *pointer = three;
+
+    desc.shape = DLPARK_DIMS((int[]){4}); /* one value, where ndim is 2 */
+    assert_fails(DLPARK_E_ARGUMENT, "shape has 1 value, and ndim is 2", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    desc.shape = DLPARK_DIMS((int64_t[]){4}); /* which the usual way must see as well */
+    assert_fails(DLPARK_E_ARGUMENT, "shape has 1 value, and ndim is 2", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    desc = good();
+    desc.ndim = 4;
+    desc.shape = DLPARK_DIMS((int64_t[]){1, 1, 2, 1});
+    desc.strides = DLPARK_DIMS(three);
+    assert_fails(DLPARK_E_ARGUMENT, "strides has 3 values, and ndim is 4", dlpark_tensor_new(&tensor, &desc, NULL, e));
+    assert_int_equal(DLPARK_DIMS(three).count, 3);
+    assert_int_equal(DLPARK_DIMS(pointer).count, 0); /* nobody knows */
+    desc = good();
+    desc.ndim = 2; /* more values than dimensions are no fault: a view has 64 */
+    desc.shape = DLPARK_DIMS(three);
+    assert_ok(dlpark_tensor_new(&tensor, &desc, NULL, e));
+    dlpark_tensor_release(&tensor);
+    desc.shape = (dlpark_dims){three, 0, 0};
+    assert_fails(DLPARK_E_ARGUMENT, "not made by DLPARK_DIMS", dlpark_tensor_new(&tensor, &desc, NULL, e));
     assert_null(tensor.managed);
 }
 
@@ -316,7 +334,7 @@ int main(void)
         TEST(allocator_gives_the_header_of_new),
         TEST(allocator_that_refuses_leaves_nothing),
         TEST(allocator_that_does_not_align_is_told_so),
-        TEST(lists_come_from_the_macro),
+        TEST(lists_are_as_long_as_the_rank),
         TEST(what_is_wrong_with_the_tensor_gives_the_memory_back),
         TEST(allocator_is_complete_and_alone),
         TEST(alloc_aligns_as_asked),
