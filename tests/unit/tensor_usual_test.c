@@ -3,7 +3,8 @@
 /* The usual case and the general way must judge alike and make the same of a description. */
 static void compare_both_ways(const dlpark_tensor_desc *desc)
 {
-    static _Alignas(16) unsigned char storages[2][DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM)];
+    static _Alignas(16) unsigned char
+        storages[2][(DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM) + 15) / 16 * 16]; /* both aligned */
     dlpark_tensor usual = DLPARK_TENSOR_EMPTY, general = DLPARK_TENSOR_EMPTY;
     dlpark_tensor_desc one_desc = *desc, two_desc = *desc;
     dlpark_error usual_error, general_error;
