@@ -33,7 +33,7 @@ DLPARK_BEGIN_C
  * @param where  out, optional (may be NULL). `ndim` entries: the first index in row-major order at which they differ.
  *               Written only when *equal is false.
  * @param err    out, optional. Names the dimension or the dtypes that differ.
- * @return DLPARK_OK; DLPARK_E_DTYPE (not the same); DLPARK_E_SHAPE (not the same); DLPARK_E_DEVICE.
+ * @return DLPARK_OK; DLPARK_E_DTYPE, DLPARK_E_RANK, DLPARK_E_SHAPE (not the same); DLPARK_E_DEVICE.
  * Threads: any, as for reading the memory itself.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_equal(const dlpark_view *a, const dlpark_view *b, bool *equal,

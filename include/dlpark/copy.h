@@ -20,9 +20,9 @@ DLPARK_BEGIN_C
  *              strides let two elements meet, which of them stays is unspecified.
  * @param from  in, borrowed. Host accessible, of the same shape and dtype. Strides may be 0 or negative.
  * @param err   out, optional. Names the dimension or the dtypes that differ.
- * @return DLPARK_OK; DLPARK_E_SHAPE; DLPARK_E_STRIDES (`to` has a stride of 0); DLPARK_E_DTYPE; DLPARK_E_DEVICE;
- *         DLPARK_E_READ_ONLY; DLPARK_E_MEMORY (only where the two overlap and a copy in between is needed). Nothing is
- *         written on failure.
+ * @return DLPARK_OK; DLPARK_E_RANK; DLPARK_E_SHAPE; DLPARK_E_STRIDES (`to` has a stride of 0); DLPARK_E_DTYPE;
+ *         DLPARK_E_DEVICE; DLPARK_E_READ_ONLY; DLPARK_E_MEMORY (only where the two overlap and a copy in between is
+ *         needed). Nothing is written on failure.
  *
  * Overlap:   as memmove: the result is as if all of `from` were read first.
  * Packing:   packed sub-byte elements may lie at any bit offset, and either side may be padded. From padded to padded

@@ -24,17 +24,9 @@ typedef struct compare_job {
 
 static dlpark_status compare_check(const dlpark_view *a, const dlpark_view *b, dlpark_error *err)
 {
-    if (!dlpark_dtype_equal(a->dtype, b->dtype))
-        return dlpark_error_set(err, DLPARK_E_DTYPE, "cannot compare %s with %s", dlpark_dtype_name(a->dtype).text,
-                                dlpark_dtype_name(b->dtype).text);
-    if (a->ndim != b->ndim)
-        return dlpark_error_set(err, DLPARK_E_SHAPE, "cannot compare shape %s with shape %s",
-                                dlpark__layout_list(a->ndim, a->shape).text,
-                                dlpark__layout_list(b->ndim, b->shape).text);
-    for (int32_t i = 0; i < a->ndim; i++)
-        if (a->shape[i] != b->shape[i])
-            return dlpark_error_set(err, DLPARK_E_SHAPE, "shape[%d] is %lld in the one and %lld in the other", (int)i,
-                                    (long long)a->shape[i], (long long)b->shape[i]);
+    static const dlpark__view_words words = {"compare", "with", "a", "b"};
+
+    DLPARK_TRY(dlpark__view_check_same(a, b, &words, err));
     DLPARK_TRY(dlpark__view_check_host(a, err));
     return dlpark__view_check_host(b, err);
 }

@@ -3,21 +3,7 @@
  */
 #include "copy_parts.h"
 
-static dlpark_status copy_check_same(const dlpark_view *to, const dlpark_view *from, dlpark_error *err)
-{
-    if (!dlpark_dtype_equal(to->dtype, from->dtype))
-        return dlpark_error_set(err, DLPARK_E_DTYPE, "cannot copy %s to %s", dlpark_dtype_name(from->dtype).text,
-                                dlpark_dtype_name(to->dtype).text);
-    if (to->ndim != from->ndim)
-        return dlpark_error_set(err, DLPARK_E_SHAPE, "cannot copy shape %s to shape %s",
-                                dlpark__layout_list(from->ndim, from->shape).text,
-                                dlpark__layout_list(to->ndim, to->shape).text);
-    for (int32_t i = 0; i < to->ndim; i++)
-        if (to->shape[i] != from->shape[i])
-            return dlpark_error_set(err, DLPARK_E_SHAPE, "shape[%d] is %lld in the source and %lld in the destination",
-                                    (int)i, (long long)from->shape[i], (long long)to->shape[i]);
-    return DLPARK_OK;
-}
+static const dlpark__view_words copy_words = {"copy", "to", "the source", "the destination"};
 
 /* Of a destination with elements. */
 static dlpark_status copy_check_places(const dlpark_view *to, dlpark_error *err)
@@ -74,7 +60,7 @@ dlpark_status dlpark_copy_threads(const dlpark_view *to, const dlpark_view *from
 {
     if (threads < 1)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "threads is %d, expected 1 or more", threads);
-    DLPARK_TRY(copy_check_same(to, from, err));
+    DLPARK_TRY(dlpark__view_check_same(from, to, &copy_words, err));
     DLPARK_TRY(dlpark__view_check_host(to, err));
     DLPARK_TRY(dlpark__view_check_write(to, err));
     DLPARK_TRY(dlpark__view_check_host(from, err));

@@ -205,6 +205,18 @@ void dlpark__view_fill(dlpark_view *view, const DLTensor *tensor, uint32_t flags
 /* Why a view has no form as a DLTensor, or DLPARK_OK. */
 dlpark_status dlpark__view_check_byte(const dlpark_view *view, dlpark_error *err);
 
+/* What a message calls two views and what is done with them: "copy", "to", "the source", "the destination". */
+typedef struct dlpark__view_words {
+    const char *verb;
+    const char *joint;
+    const char *first;
+    const char *second;
+} dlpark__view_words;
+
+/* Whether two views have one dtype (E_DTYPE), rank (E_RANK) and shape (E_SHAPE). */
+dlpark_status dlpark__view_check_same(const dlpark_view *first, const dlpark_view *second,
+                                      const dlpark__view_words *words, dlpark_error *err);
+
 /* Why a view may not be read or written by the host, or DLPARK_OK. */
 dlpark_status dlpark__view_check_host(const dlpark_view *view, dlpark_error *err);
 dlpark_status dlpark__view_check_write(const dlpark_view *view, dlpark_error *err);

@@ -54,6 +54,25 @@ void dlpark_view_copy(dlpark_view *to, const dlpark_view *from)
     memcpy(to->strides, from->strides, used);
 }
 
+dlpark_status dlpark__view_check_same(const dlpark_view *first, const dlpark_view *second,
+                                      const dlpark__view_words *words, dlpark_error *err)
+{
+    if (!dlpark_dtype_equal(first->dtype, second->dtype))
+        return dlpark_error_set(err, DLPARK_E_DTYPE, "cannot %s %s %s %s", words->verb,
+                                dlpark_dtype_name(first->dtype).text, words->joint,
+                                dlpark_dtype_name(second->dtype).text);
+    if (first->ndim != second->ndim)
+        return dlpark_error_set(err, DLPARK_E_RANK, "cannot %s shape %s %s shape %s", words->verb,
+                                dlpark__layout_list(first->ndim, first->shape).text, words->joint,
+                                dlpark__layout_list(second->ndim, second->shape).text);
+    for (int32_t i = 0; i < first->ndim; i++)
+        if (first->shape[i] != second->shape[i])
+            return dlpark_error_set(err, DLPARK_E_SHAPE, "shape[%d] is %lld in %s and %lld in %s", (int)i,
+                                    (long long)first->shape[i], words->first, (long long)second->shape[i],
+                                    words->second);
+    return DLPARK_OK;
+}
+
 dlpark_status dlpark__view_check_byte(const dlpark_view *view, dlpark_error *err)
 {
     if (view->bit_offset != 0)

@@ -325,9 +325,9 @@ static void refusals_say_what_differs(void **state)
     assert_fails(DLPARK_E_DTYPE, "cannot compare f32 with i32", dlpark_equal(&a, &b, &same, where, e));
     assert_fails(DLPARK_E_DTYPE, "cannot compare f32 with i32", dlpark_allclose(&a, &b, 0, 0, false, &same, where, e));
     b = bitwise_view(one, 0, DLPARK_F32, 0, 2, longer, strides);
-    assert_fails(DLPARK_E_SHAPE, "shape[1] is 3 in the one and 4", dlpark_equal(&a, &b, &same, where, e));
+    assert_fails(DLPARK_E_SHAPE, "shape[1] is 3 in a and 4 in b", dlpark_equal(&a, &b, &same, where, e));
     b = bitwise_view(one, 0, DLPARK_F32, 0, 1, shape, strides);
-    assert_fails(DLPARK_E_SHAPE, "shape [2, 3] with shape [2]", dlpark_equal(&a, &b, &same, where, e));
+    assert_fails(DLPARK_E_RANK, "shape [2, 3] with shape [2]", dlpark_equal(&a, &b, &same, where, e));
     b = a;
     b.device = DLPARK_DEVICE(kDLCUDA, 1);
     assert_fails(DLPARK_E_DEVICE, "cuda:1", dlpark_equal(&a, &b, &same, where, e));
