@@ -4,7 +4,7 @@
 # The last line is "N passed, N failed, N left out".
 #
 # cmocka for that machine is Debian's package, unpacked into the cache: installing it would need dpkg to know a foreign
-# architecture. APT is asked with lists of its own, so nothing of this machine's changes and no root is needed.
+# architecture. APT asks the archive of this machine, with lists of its own, so nothing of this machine's changes and no root is needed.
 set -eu
 cd "$(dirname "$0")/.."
 machine=${1:?usage: tools/nightly_arch.sh s390x|armhf|i386}
@@ -16,8 +16,9 @@ fetch_cmocka()
 {
     rm -rf "$cache/apt" "$root"
     mkdir -p "$cache/apt/lists/partial" "$cache/apt/cache/archives/partial" "$root"
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Release: bookworm' 'Component: main' | head -n 1)
     echo "deb [arch=$machine signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-        "${DLPARK_DEBIAN:-http://deb.debian.org/debian} bookworm main" >"$cache/apt/sources.list"
+        "${mirror:?APT knows no archive of bookworm} bookworm main" >"$cache/apt/sources.list"
     # APT will not be its own user "_apt" where that may not write.
     cd "$cache/apt"
     apt="apt-get -q -o APT::Architectures::=$machine -o APT::Sandbox::User=$(id -un) -o Acquire::Languages=none
