@@ -60,7 +60,8 @@
     X(JAX, 4, "jax")                                                                                                   \
     X(CUPY, 5, "cupy")                                                                                                 \
     X(MLX, 6, "mlx")                                                                                                   \
-    X(TENSORFLOW, 7, "tensorflow")
+    X(TENSORFLOW, 7, "tensorflow")                                                                                     \
+    X(MEMORYVIEW, 8, "memoryview")
 
 DLPARK_BEGIN_C
 

@@ -289,6 +289,11 @@ static DLPARK_COLD dlpark_status check_aliased(const DLTensor *tensor, uint64_t 
 dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, bool *empty,
                                    dlpark_view *view, dlpark_error *err)
 {
+    if (view == NULL && (uint32_t)tensor->ndim <= DLPARK__USUAL_SHORT &&
+        DLPARK_LIKELY(check_usual(tensor, flags, write, true, NULL))) {
+        *empty = false;
+        return DLPARK_OK;
+    }
     if (view != NULL && DLPARK_UNLIKELY(check_aliases(tensor, view)))
         return check_aliased(tensor, flags, write, empty, view, err);
     return check_apart(tensor, flags, write, empty, view, err);

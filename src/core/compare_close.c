@@ -136,7 +136,7 @@ static void close_load_any(const dlpark__compare *compare, double *to, const uns
     size_t nbytes = (compare->width + 7) / 8;
 
     for (int64_t i = 0; i < count; i++) {
-        dlpark__scalar scalar;
+        dlpark_scalar scalar;
         dlpark__element_load(from + (size_t)(first + i) * nbytes, 0, compare->dtype, &scalar);
         to[i] = scalar.re;
     }
@@ -152,7 +152,7 @@ static int64_t close_complex(const dlpark__compare *compare, const unsigned char
     size_t nbytes = compare->width / 8;
 
     for (int64_t i = 0; i < count; i++) {
-        dlpark__scalar x, y;
+        dlpark_scalar x, y;
         dlpark__element_load(a + (size_t)i * nbytes, 0, compare->dtype, &x);
         dlpark__element_load(b + (size_t)i * nbytes, 0, compare->dtype, &y);
         if (!close_numbers(compare, (double[]){x.re, x.im}, (double[]){y.re, y.im}))
@@ -179,9 +179,9 @@ static close_wide close_subtract(close_wide a, close_wide b)
     return (close_wide){a.high - b.high - (a.low < b.low), a.low - b.low};
 }
 
-static bool close_integers(const dlpark__compare *compare, const dlpark__scalar *a, const dlpark__scalar *b)
+static bool close_integers(const dlpark__compare *compare, const dlpark_scalar *a, const dlpark_scalar *b)
 {
-    const uint64_t sign = a->kind == DLPARK__SCALAR_INT ? UINT64_C(1) << 63 : 0;
+    const uint64_t sign = a->kind == DLPARK_SCALAR_INT ? UINT64_C(1) << 63 : 0;
     close_wide x = {a->high ^ sign, a->low}, y = {b->high ^ sign, b->low}; /* in order, also below zero */
     close_wide zero = {sign, 0};
     close_wide far = close_is_less(x, y) ? close_subtract(y, x) : close_subtract(x, y);
@@ -200,9 +200,9 @@ static int64_t close_whole(const dlpark__compare *compare, const unsigned char *
                            int64_t count)
 {
     size_t nbytes = (compare->width + 7) / 8;
+    dlpark_scalar x = {0}, y = {0};
 
     for (int64_t i = 0; i < count; i++) {
-        dlpark__scalar x, y;
         if (memcmp(a + (size_t)i * nbytes, b + (size_t)i * nbytes, nbytes) == 0)
             continue;
         dlpark__element_load(a + (size_t)i * nbytes, 0, compare->dtype, &x);

@@ -1,5 +1,7 @@
 /* mincore is not in C11; this is the one file that needs it. */
+#if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
+#endif
 
 #if defined(__linux__)
 #include <sys/mman.h>

@@ -123,9 +123,9 @@ size_t dlpark__read_decimal(const char *text, size_t length, int64_t limit, int6
     size_t count = 0;
 
     for (; count < length && text[count] >= '0' && text[count] <= '9'; count++) {
-        int digit = text[count] - '0';
+        int next = text[count] - '0';
         if (value >= 0)
-            value = value > (limit - digit) / 10 ? -1 : value * 10 + digit;
+            value = value > (limit - next) / 10 ? -1 : value * 10 + next;
     }
     *out = value;
     return count > 1 && *text == '0' ? 0 : count;

@@ -70,7 +70,7 @@ static uint64_t element_word(const unsigned char *at, unsigned nbytes)
     }
 }
 
-static void element_halves(const unsigned char *at, dlpark__scalar *out)
+static void element_halves(const unsigned char *at, dlpark_scalar *out)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     out->high = element_word(at, 8);
@@ -162,7 +162,7 @@ static uint64_t element_shift(uint64_t value, int64_t count)
 }
 
 /* IEEE binary128 as the nearest double, ties to even. */
-static void element_quad(dlpark__scalar *out)
+static void element_quad(dlpark_scalar *out)
 {
     uint64_t sign = out->high & ELEMENT_SIGN;
     int64_t exponent = (int64_t)(out->high >> 48 & 0x7FFF);
@@ -205,9 +205,9 @@ static uint64_t element_part(const unsigned char *at, unsigned width)
 
 /* ---- One lane ---- */
 
-static void element_load_integer(const unsigned char *at, unsigned bit, DLDataType dtype, dlpark__scalar *out)
+static void element_load_integer(const unsigned char *at, unsigned bit, DLDataType dtype, dlpark_scalar *out)
 {
-    out->kind = dtype.code == kDLInt ? DLPARK__SCALAR_INT : DLPARK__SCALAR_UINT;
+    out->kind = dtype.code == kDLInt ? DLPARK_SCALAR_INT : DLPARK_SCALAR_UINT;
     if (dtype.bits == 128) {
         element_halves(at, out);
         return;
@@ -220,7 +220,7 @@ static void element_load_integer(const unsigned char *at, unsigned bit, DLDataTy
     }
 }
 
-void dlpark__element_load(const unsigned char *at, unsigned bit, DLDataType dtype, dlpark__scalar *out)
+void dlpark__element_load(const unsigned char *at, unsigned bit, DLDataType dtype, dlpark_scalar *out)
 {
     out->is_exact = true;
     switch (dtype.code) {
@@ -229,22 +229,22 @@ void dlpark__element_load(const unsigned char *at, unsigned bit, DLDataType dtyp
         element_load_integer(at, bit, dtype, out);
         return;
     case kDLBool:
-        out->kind = DLPARK__SCALAR_BOOL;
+        out->kind = DLPARK_SCALAR_BOOL;
         out->low = *at != 0;
         out->high = 0;
         return;
     case kDLOpaqueHandle:
-        out->kind = DLPARK__SCALAR_OPAQUE;
+        out->kind = DLPARK_SCALAR_OPAQUE;
         out->nbytes = dtype.bits / 8u;
         memcpy(out->raw, at, out->nbytes);
         return;
     case kDLComplex:
-        out->kind = DLPARK__SCALAR_COMPLEX;
+        out->kind = DLPARK_SCALAR_COMPLEX;
         element_store(&out->re, element_part(at, dtype.bits / 2u));
         element_store(&out->im, element_part(at + dtype.bits / 16u, dtype.bits / 2u));
         return;
     case kDLFloat:
-        out->kind = DLPARK__SCALAR_FLOAT;
+        out->kind = DLPARK_SCALAR_FLOAT;
         if (dtype.bits == 128) {
             element_halves(at, out);
             element_quad(out);
@@ -253,7 +253,7 @@ void dlpark__element_load(const unsigned char *at, unsigned bit, DLDataType dtyp
         }
         return;
     default:
-        out->kind = DLPARK__SCALAR_FLOAT;
+        out->kind = DLPARK_SCALAR_FLOAT;
         element_store(&out->re, element_float(element_bits(at, bit, dtype.bits), &element_formats[dtype.code]));
     }
 }
@@ -272,4 +272,54 @@ dlpark__grid dlpark__element_grid(DLDataType dtype)
     /* The smallest exponent is that of the subnormal numbers, where there are any. */
     return (dlpark__grid){format->fraction_bits + 1,
                           (format->flavour != ELEMENT_E8M0) - format->bias - format->fraction_bits};
+}
+
+/* ---- Elements of a view ---- */
+
+/* The byte in which an element begins, and the bit of it. */
+static const unsigned char *element_find(const dlpark_view *view, int64_t at, unsigned *bit)
+{
+    int64_t nbits = dlpark__view_element_nbits(view);
+    const unsigned char *data = view->data;
+
+    *bit = 0;
+    if (!dlpark__view_is_packed(view))
+        return data + nbits / 8 * at;
+    /* Eight elements are whole bytes; the bits of all of them together might leave 63 bits. */
+    int64_t rest = at & 7;
+    int64_t bits = rest * nbits + view->bit_offset;
+    *bit = (unsigned)(bits % 8);
+    return data + (at - rest) / 8 * nbits + bits / 8;
+}
+
+void dlpark_element_load(const dlpark_view *view, int64_t at, uint32_t lane, dlpark_scalar *out)
+{
+    unsigned bit;
+    const unsigned char *data = element_find(view, at, &bit);
+    uint64_t bits = bit + (uint64_t)lane * view->dtype.bits;
+
+    dlpark__element_load(data + bits / 8, (unsigned)(bits % 8), view->dtype, out);
+}
+
+dlpark_status dlpark_element_read(const dlpark_view *view, const int64_t *index, uint32_t lane, dlpark_scalar *out,
+                                  dlpark_error *err)
+{
+    uint64_t at = 0; /* unsigned: strides that mean nothing, as without elements, may be any number */
+
+    DLPARK_TRY(dlpark__view_check_host(view, err));
+    if (index == NULL && view->ndim > 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "index is NULL although the rank is %d", (int)view->ndim);
+    for (int32_t i = 0; i < view->ndim; i++) {
+        int64_t extent = view->shape[i];
+        int64_t place = index[i] < 0 ? index[i] + extent : index[i];
+        if (place < 0 || place >= extent)
+            return dlpark_error_set(err, DLPARK_E_INDEX, "index %lld is out of range for dimension %d of extent %lld",
+                                    (long long)index[i], (int)i, (long long)extent);
+        at += (uint64_t)place * (uint64_t)view->strides[i];
+    }
+    if (lane >= view->dtype.lanes)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "lane %u is out of range for %s", (unsigned)lane,
+                                dlpark_dtype_name(view->dtype).text);
+    dlpark_element_load(view, (int64_t)at, lane, out);
+    return DLPARK_OK;
 }

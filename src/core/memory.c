@@ -1,5 +1,7 @@
 /* madvise and posix_memalign are not in C11; this is the one file that needs them. */
+#if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
+#endif
 
 #include <stdlib.h>
 

@@ -20,7 +20,7 @@ typedef struct dlpark__spec_word {
     uint32_t class_flags;
 } dlpark__spec_word;
 
-enum { DLPARK__SPEC_NWORDS = 7, DLPARK__SPEC_NFRAMEWORKS = 8 };
+enum { DLPARK__SPEC_NWORDS = 7, DLPARK__SPEC_NFRAMEWORKS = 9 };
 
 /* In the order in which a spec is printed. */
 extern const dlpark__spec_word dlpark__spec_words[DLPARK__SPEC_NWORDS];

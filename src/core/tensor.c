@@ -34,38 +34,40 @@ static bool tensor_drop_owner(DLManagedTensorVersioned *managed)
     return __atomic_fetch_sub(&((dlpark__block *)managed)->owners, 1, __ATOMIC_ACQ_REL) == 1;
 }
 
-static void tensor_end_shared_heap(DLManagedTensorVersioned *managed)
+void dlpark__block_end_shared_heap(DLManagedTensorVersioned *managed)
 {
-    if (tensor_drop_owner(managed))
-        dlpark__block_end_heap(managed);
+    if (!tensor_drop_owner(managed))
+        return;
+    free(((dlpark__block *)managed)->spare);
+    dlpark__block_end_heap(managed);
 }
 
-static void tensor_end_shared_storage(DLManagedTensorVersioned *managed)
+/* Whoever shares next may be at work on the part as soon as the owner is dropped. */
+void dlpark__block_end_spare(DLManagedTensorVersioned *managed)
+{
+    dlpark__block *spare = (dlpark__block *)managed, *root = managed->manager_ctx;
+    uint32_t one = 1 + DLPARK__BLOCK_SPARE_OUT;
+
+    DLPARK__SPARE_HIDE(spare);
+    if (__atomic_fetch_sub(&root->owners, one, __ATOMIC_ACQ_REL) != one)
+        return;
+    free(spare);
+    dlpark__block_end_heap(&root->managed);
+}
+
+void dlpark__block_end_shared_storage(DLManagedTensorVersioned *managed)
 {
     if (tensor_drop_owner(managed))
         dlpark__block_end_storage(managed);
 }
 
-void dlpark__block_share(dlpark__block *block)
+void dlpark__block_share_first(dlpark__block *block)
 {
     bool heap = block->managed.deleter == dlpark__block_end_heap;
 
-    if (heap || block->managed.deleter == dlpark__block_end_storage) {
-        block->owners = 2;
-        block->managed.deleter = heap ? tensor_end_shared_heap : tensor_end_shared_storage;
-    } else {
-        /* Relaxed: whoever adds an owner is one, and hands the block on by other means. */
-        (void)__atomic_fetch_add(&block->owners, 1, __ATOMIC_RELAXED);
-    }
-}
-
-dlpark__block *dlpark__block_of(DLManagedTensorVersioned *managed)
-{
-    void (*end)(DLManagedTensorVersioned *) = managed != NULL ? managed->deleter : NULL;
-    bool ours = end == dlpark__block_end_heap || end == dlpark__block_end_storage || end == tensor_end_shared_heap ||
-                end == tensor_end_shared_storage;
-
-    return ours ? (dlpark__block *)managed : NULL;
+    block->owners = 2;
+    block->spare = NULL;
+    block->managed.deleter = heap ? dlpark__block_end_shared_heap : dlpark__block_end_shared_storage;
 }
 
 void dlpark_managed_release_legacy(DLManagedTensor **managed)

@@ -58,7 +58,7 @@ typedef struct alloc_piece {
 static dlpark_status alloc_get_memory(const dlpark_allocator *allocator, size_t nbytes, size_t alignment,
                                       alloc_piece *piece, dlpark_error *err)
 {
-    dlpark__hook *hook;
+    dlpark__hook *hook = NULL;
 
     if (allocator != NULL) {
         DLPARK_TRY(dlpark__hook_new(allocator, nbytes - sizeof *hook, alignment, &hook, err));

@@ -70,8 +70,8 @@ dlpark_status dlpark__desc_read_dims(const dlpark_dims *dims, int32_t ndim, int6
         }
         return DLPARK_OK;
     default:
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s has integers of %d bytes: it was not made by DLPARK_DIMS", field,
-                                (int)dims->width);
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s has integers of %d bytes: it was not made by DLPARK_DIMS",
+                                field, (int)dims->width);
     }
 }
 

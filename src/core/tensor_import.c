@@ -87,8 +87,11 @@ dlpark_status dlpark_tensor_import(dlpark_tensor *tensor, DLManagedTensorVersion
     DLPARK_TRY(import_check_arguments(tensor, taken, err));
     DLPARK_TRY(dlpark_abi_check(taken->version, err)); /* of another major nothing else may be read */
 
-    DLPARK_TRY(dlpark__check_tensor(&taken->dl_tensor, dlpark__tensor_flags(taken), dlpark__tensor_write(taken), &empty,
-                                    view, err));
+    if (view == NULL) /* then it makes no difference what is known of writing */
+        DLPARK_TRY(dlpark__check_tensor(&taken->dl_tensor, taken->flags, 0, &empty, NULL, err));
+    else
+        DLPARK_TRY(dlpark__check_tensor(&taken->dl_tensor, dlpark__tensor_flags(taken), dlpark__tensor_write(taken),
+                                        &empty, view, err));
     if (!import_is_conformant(taken, empty)) {
         dlpark__block *block;
         DLPARK_TRY(import_wrap(&taken->dl_tensor, taken->flags, empty, taken, dlpark__versioned_end, &block, err));
@@ -109,7 +112,7 @@ static dlpark_status import_unwrap(DLManagedTensor *legacy, DLManagedTensorVersi
         block = dlpark__block_wrap(inner);
     if (block == NULL)
         return import_refuse_memory(&inner->dl_tensor, err);
-    free(legacy);
+    dlpark__legacy_free(legacy);
     *out = block;
     return DLPARK_OK;
 }

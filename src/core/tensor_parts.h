@@ -53,18 +53,67 @@ typedef struct dlpark__block {
     void (*release)(void *owner);
     uint32_t extra_at; /* bytes from the block to the extra bytes; 0: none */
     uint32_t write;    /* DLPARK_VIEW_UNKNOWN_WRITE for what came by the legacy ABI; its flags say READ_ONLY then */
-    uint32_t owners;   /* atomic; means something once the block is shared */
+    uint32_t owners;   /* atomic; means something once the block is shared, as does `spare` */
     uint32_t reserved;
+    struct dlpark__block *spare; /* a part that is used again and again, or NULL */
     int64_t dimensions[];
 } dlpark__block;
 
-/* The deleters: of a block on the heap, and of one in the caller's storage. */
+/* The deleters: of a block on the heap, and of one in the caller's storage; of the same with more than one owner. */
 void dlpark__block_end_heap(DLManagedTensorVersioned *managed);
 void dlpark__block_end_storage(DLManagedTensorVersioned *managed);
+void dlpark__block_end_shared_heap(DLManagedTensorVersioned *managed);
+void dlpark__block_end_shared_storage(DLManagedTensorVersioned *managed);
+
+void dlpark__block_end_spare(DLManagedTensorVersioned *managed);
+
+/* Added to `owners` while the spare part is one of them. */
+#define DLPARK__BLOCK_SPARE_OUT (UINT32_C(1) << 31)
+
+/* A spare part that nobody has must not be touched, no more than what has been freed: the address sanitizer is told. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define DLPARK__IS_ASAN
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define DLPARK__IS_ASAN
+#endif
+#if defined(DLPARK__IS_ASAN)
+void __asan_poison_memory_region(const volatile void *memory, size_t nbytes);
+void __asan_unpoison_memory_region(const volatile void *memory, size_t nbytes);
+#define DLPARK__SPARE_HIDE(block) __asan_poison_memory_region(block, sizeof *(block))
+#define DLPARK__SPARE_SHOW(block) __asan_unpoison_memory_region(block, sizeof *(block))
+#else
+#define DLPARK__SPARE_HIDE(block) ((void)(block))
+#define DLPARK__SPARE_SHOW(block) ((void)(block))
+#endif
+
+/* Makes a block one that counts its owners, of which there are two. */
+void dlpark__block_share_first(dlpark__block *block);
 
 /* Adds an owner. The first time the deleter becomes one that counts, so that a tensor which nobody shares pays nothing;
  * the caller is then the only owner. */
-void dlpark__block_share(dlpark__block *block);
+static inline void dlpark__block_share(dlpark__block *block)
+{
+    void (*end)(DLManagedTensorVersioned *) = block->managed.deleter;
+
+    /* Relaxed: whoever adds an owner is one, and hands the block on by other means. */
+    if (DLPARK_LIKELY(end == dlpark__block_end_shared_heap || end == dlpark__block_end_shared_storage))
+        (void)__atomic_fetch_add(&block->owners, 1, __ATOMIC_RELAXED);
+    else
+        dlpark__block_share_first(block);
+}
+
+/* The block of a tensor that this copy of the library made; NULL for any other. */
+static inline dlpark__block *dlpark__block_of(DLManagedTensorVersioned *managed)
+{
+    void (*end)(DLManagedTensorVersioned *) = managed != NULL ? managed->deleter : NULL;
+    bool ours = end == dlpark__block_end_shared_heap || end == dlpark__block_end_heap ||
+                end == dlpark__block_end_spare || end == dlpark__block_end_storage ||
+                end == dlpark__block_end_shared_storage;
+
+    return ours ? (dlpark__block *)managed : NULL;
+}
 
 /* What all blocks have alike. Owner, flags and the tensor itself are the caller's. */
 static inline void dlpark__block_init(dlpark__block *block, bool heap, void (*release)(void *))
@@ -79,14 +128,12 @@ static inline void dlpark__block_init(dlpark__block *block, bool heap, void (*re
 /* A block for `ndim` dimensions whose version, deleter, owner and release are set; the rest is the caller's. */
 dlpark__block *dlpark__block_new(int32_t ndim, void *owner, void (*release)(void *owner));
 
-/* The block of a tensor that this copy of the library made; NULL for any other. */
-dlpark__block *dlpark__block_of(DLManagedTensorVersioned *managed);
-
 /* DLPARK_E_NOT_EMPTY for an output that holds a tensor. */
 static inline dlpark_status dlpark__tensor_check_output(const dlpark_tensor *tensor, dlpark_error *err)
 {
     if (DLPARK_UNLIKELY(tensor->managed != NULL))
-        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "the output tensor already holds one: release or export it "
+        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY,
+                                "the output tensor already holds one: release or export it "
                                 "first, and begin with DLPARK_TENSOR_EMPTY");
     return DLPARK_OK;
 }
@@ -109,6 +156,23 @@ void dlpark__versioned_end(void *theirs);
 
 /* The versioned tensor in a legacy struct that this copy of the library gave out and nobody has changed, or NULL. */
 DLManagedTensorVersioned *dlpark__legacy_inner(const DLManagedTensor *legacy);
+
+/* Frees a legacy struct of ours whose tensor has been taken out of it; one in a part ends with the part. */
+void dlpark__legacy_free(DLManagedTensor *legacy);
+
+/* ---- tensor_share.c ---- */
+
+/* Ends what a part keeps alive; a function of its own, so that a part is told from any other block. */
+void dlpark__part_end(void *root);
+
+/* Words before the lists of a part, for the legacy struct: there nobody who changes its rank can move it. */
+#define DLPARK__PART_LEGACY_WORDS ((int32_t)((sizeof(DLManagedTensor) + sizeof(int64_t) - 1) / sizeof(int64_t)))
+
+/* The room for a legacy struct in a part; NULL where a tensor has none. */
+static inline DLManagedTensor *dlpark__part_legacy(dlpark__block *block)
+{
+    return block != NULL && block->release == dlpark__part_end ? (DLManagedTensor *)(void *)block->dimensions : NULL;
+}
 
 /* ---- tensor_hook.c ---- */
 

@@ -1,13 +1,14 @@
 /*
  * Sharing. The block that holds a tensor counts its owners; each further one is a small block of its own, whose end drops
- * the count. A part of a part counts at the same block, so there are no chains.
+ * the count. A part of a part counts at the same block, so there are no chains. A part has room for the legacy struct,
+ * since most parts are made to be given out, and old consumers ask for that one: then one allocation serves both.
  */
 #include <stdlib.h>
 
+#include "pair.h"
 #include "tensor_parts.h"
 
-/* Ends what a part keeps alive; a function of its own, so that a part is told from any other block. */
-static void share_end_part(void *root)
+void dlpark__part_end(void *root)
 {
     DLManagedTensorVersioned *managed = root; /* the first member of its block */
 
@@ -86,73 +87,136 @@ static dlpark_status share_read_view(const dlpark_view *view, DLTensor *out, dlp
     return DLPARK_OK;
 }
 
-/* The block of a part. Its lists are its own, since those of the tensor may end before it. */
-static dlpark__block *share_make_part(const DLTensor *tensor, uint32_t flags)
+/* Strides without elements mean nothing, but somebody may multiply by them. */
+static DLPARK_COLD void share_fill_strides(DLTensor *made)
 {
-    dlpark__block *block = dlpark__block_new(2 * tensor->ndim, NULL, share_end_part);
-    size_t ndim = (size_t)tensor->ndim;
+    dlpark__span extent;
 
-    if (block == NULL)
-        return NULL;
+    (void)dlpark__layout_fill(made->ndim, made->shape, made->strides, &extent, NULL); /* known to succeed */
+}
+
+static dlpark__block *share_new_part(size_t ndim)
+{
+    size_t words = (size_t)DLPARK__PART_LEGACY_WORDS + 2 * ndim;
+
+    return malloc(sizeof(dlpark__block) + words * sizeof(int64_t));
+}
+
+/* Fills the block of a part, but for owner and flags. Its lists are its own, since those of the tensor may end before. */
+static inline void share_fill_part(dlpark__block *block, const DLTensor *tensor)
+{
+    size_t ndim = (size_t)tensor->ndim, i = 0;
     DLTensor *made = &block->managed.dl_tensor;
-    int64_t *lists = block->dimensions;
+    int64_t *lists = block->dimensions + DLPARK__PART_LEGACY_WORDS;
+
+    dlpark__block_init(block, true, dlpark__part_end);
     *made = *tensor;
     made->shape = ndim > 0 ? lists : NULL;
     made->strides = ndim > 0 ? lists + ndim : NULL;
-    for (size_t i = 0; i < ndim; i++) {
+    for (; i + 2 <= ndim; i += 2) {
+        dlpark__pair_store(lists + i, dlpark__pair_load(tensor->shape + i));
+        dlpark__pair_store(lists + ndim + i, dlpark__pair_load(tensor->strides + i));
+    }
+    if (i < ndim) {
         lists[i] = tensor->shape[i];
         lists[ndim + i] = tensor->strides[i];
     }
-    if (made->data == NULL) { /* strides without elements mean nothing, but somebody may multiply by them */
-        dlpark__span extent;
-        (void)dlpark__layout_fill(made->ndim, lists, lists + ndim, &extent, NULL); /* known to succeed */
-    }
+    if (DLPARK_UNLIKELY(made->data == NULL))
+        share_fill_strides(made);
+}
+
+/* What a part of a view may do. */
+static void share_set_flags(dlpark__block *block, uint32_t flags)
+{
     block->managed.flags = flags & DLPARK_VIEW_READ_ONLY;
-    if (dlpark_dtype_is_packed(made->dtype))
+    if (dlpark_dtype_is_packed(block->managed.dl_tensor.dtype))
         block->managed.flags |= flags & DLPARK_VIEW_PADDED;
-    if ((flags & DLPARK_VIEW_READ_ONLY) == 0 && (flags & DLPARK_VIEW_UNKNOWN_WRITE) != 0) {
+    if ((flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_UNKNOWN_WRITE)) == DLPARK_VIEW_UNKNOWN_WRITE) {
         block->write = DLPARK_VIEW_UNKNOWN_WRITE;
         block->managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
     }
-    return block;
 }
 
-/* The block that counts the owners of a tensor of ours. */
-static dlpark__block *share_find_root(dlpark__block *block)
+/* The same for the whole of a tensor of ours: what that may do. */
+static inline void share_copy_flags(dlpark__block *block, const dlpark__block *whole)
 {
-    return block->release == share_end_part ? block->managed.manager_ctx : block;
+    block->write = whole->write;
+    block->managed.flags = whole->managed.flags & DLPACK_FLAG_BITMASK_READ_ONLY;
+    if (DLPARK_UNLIKELY((whole->managed.flags & DLPARK_VIEW_PADDED) != 0 &&
+                        dlpark_dtype_is_packed(whole->managed.dl_tensor.dtype)))
+        block->managed.flags |= DLPARK_VIEW_PADDED;
 }
 
-static dlpark_status share_check_arguments(const dlpark_tensor *part, const dlpark_tensor *tensor, dlpark_error *err)
-{
-    if (part == NULL || tensor == NULL)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s is NULL", part == NULL ? "part" : "tensor");
-    DLPARK_TRY(dlpark__tensor_check_output(part, err));
-    if (tensor->managed == NULL)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the tensor is empty");
-    return DLPARK_OK;
-}
-
-static dlpark_status share_refuse_memory(int32_t ndim, dlpark_error *err)
+static DLPARK_COLD dlpark_status share_refuse_memory(int32_t ndim, dlpark_error *err)
 {
     return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory to share a tensor of rank %d", (int)ndim);
 }
 
-dlpark_status dlpark_tensor_share(dlpark_tensor *part, dlpark_tensor *tensor, const dlpark_view *view,
+/* Counts the part at the block that counts the owners of a tensor of ours. */
+static void share_join(dlpark__block *block, dlpark__block *made, dlpark_tensor *part)
+{
+    dlpark__block *root = dlpark__part_legacy(block) != NULL ? block->managed.manager_ctx : block;
+
+    block->managed.flags &= ~(uint64_t)DLPACK_FLAG_BITMASK_IS_COPIED;
+    dlpark__block_share(root);
+    made->managed.manager_ctx = root;
+    part->managed = &made->managed;
+}
+
+/* The whole of a tensor of ours, which is what it has to be already. */
+static dlpark_status share_whole(dlpark_tensor *part, dlpark__block *block, dlpark_error *err)
+{
+    dlpark__block *made = share_new_part((size_t)block->managed.dl_tensor.ndim);
+
+    if (DLPARK_UNLIKELY(made == NULL))
+        return share_refuse_memory(block->managed.dl_tensor.ndim, err);
+    share_fill_part(made, &block->managed.dl_tensor);
+    share_copy_flags(made, block);
+    share_join(block, made, part);
+    return DLPARK_OK;
+}
+
+/*
+ * The whole of a tensor that is shared already, and so may be many times more: its spare part is used again whenever it
+ * is back. Only the thread that has the tensor takes it, so whoever gives it back may not be watched; but what they
+ * did to it must have happened.
+ */
+static dlpark_status share_again(dlpark_tensor *part, dlpark__block *block, dlpark_error *err)
+{
+    dlpark__block *made = block->spare;
+
+    if (DLPARK_UNLIKELY(made == NULL)) {
+        made = share_new_part((size_t)block->managed.dl_tensor.ndim);
+        if (made == NULL)
+            return share_refuse_memory(block->managed.dl_tensor.ndim, err);
+        block->spare = made;
+    } else if (DLPARK_UNLIKELY(__atomic_load_n(&block->owners, __ATOMIC_ACQUIRE) >= DLPARK__BLOCK_SPARE_OUT)) {
+        return share_whole(part, block, err);
+    }
+    /* Before the part is written, as it would wait for that. */
+    (void)__atomic_fetch_add(&block->owners, 1 + DLPARK__BLOCK_SPARE_OUT, __ATOMIC_RELAXED);
+    DLPARK__SPARE_SHOW(made);
+    share_fill_part(made, &block->managed.dl_tensor);
+    share_copy_flags(made, block);
+    made->managed.deleter = dlpark__block_end_spare;
+    made->managed.manager_ctx = block;
+    part->managed = &made->managed;
+    return DLPARK_OK;
+}
+
+/* A part as a view describes it; of a tensor of others' the whole where there is none. */
+static dlpark_status share_viewed(dlpark_tensor *part, dlpark_tensor *tensor, const dlpark_view *view,
                                   dlpark_error *err)
 {
     DLTensor read;
     dlpark_view whole;
 
-    DLPARK_TRY(share_check_arguments(part, tensor, err));
     dlpark_tensor_view(tensor, &whole);
     if (view == NULL)
         view = &whole;
     DLPARK_TRY(share_read_view(view, &read, err));
     DLPARK_TRY(share_check_part(&whole, view, err));
-
-    uint32_t flags = view->flags | (whole.flags & DLPARK_VIEW_READ_ONLY);
-    dlpark__block *made = share_make_part(&read, flags);
+    dlpark__block *made = share_new_part((size_t)read.ndim);
     if (made == NULL)
         return share_refuse_memory(view->ndim, err);
     dlpark__block *block = dlpark__block_of(tensor->managed);
@@ -163,10 +227,30 @@ dlpark_status dlpark_tensor_share(dlpark_tensor *part, dlpark_tensor *tensor, co
         return share_refuse_memory(view->ndim, err);
     }
     tensor->managed = &block->managed;
-    block->managed.flags &= ~(uint64_t)DLPACK_FLAG_BITMASK_IS_COPIED;
-    dlpark__block *root = share_find_root(block);
-    dlpark__block_share(root);
-    made->managed.manager_ctx = root;
-    part->managed = &made->managed;
+    share_fill_part(made, &read);
+    share_set_flags(made, view->flags | (whole.flags & DLPARK_VIEW_READ_ONLY));
+    share_join(block, made, part);
     return DLPARK_OK;
+}
+
+static dlpark_status share_check_arguments(const dlpark_tensor *part, const dlpark_tensor *tensor, dlpark_error *err)
+{
+    if (DLPARK_UNLIKELY(part == NULL || tensor == NULL))
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s is NULL", part == NULL ? "part" : "tensor");
+    DLPARK_TRY(dlpark__tensor_check_output(part, err));
+    if (DLPARK_UNLIKELY(tensor->managed == NULL))
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the tensor is empty");
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark_tensor_share(dlpark_tensor *part, dlpark_tensor *tensor, const dlpark_view *view,
+                                  dlpark_error *err)
+{
+    DLPARK_TRY(share_check_arguments(part, tensor, err));
+    if (view != NULL)
+        return share_viewed(part, tensor, view, err);
+    if (DLPARK_LIKELY(tensor->managed->deleter == dlpark__block_end_shared_heap))
+        return share_again(part, (dlpark__block *)tensor->managed, err);
+    dlpark__block *block = dlpark__block_of(tensor->managed);
+    return block != NULL ? share_whole(part, block, err) : share_viewed(part, tensor, NULL, err);
 }

@@ -61,32 +61,7 @@ typedef struct text_walk {
     dlpark__sink sink;
 } text_walk;
 
-typedef void text_action(text_walk *walk, const dlpark__scalar *lane);
-
-/* The bit of its first byte where an element begins, and that byte. `at` counts elements from element 0. */
-static const unsigned char *text_find(const dlpark_view *view, int64_t at, unsigned *bit)
-{
-    int64_t nbits = dlpark__view_element_nbits(view);
-    const unsigned char *data = view->data;
-
-    *bit = 0;
-    if (!dlpark__view_is_packed(view))
-        return data + nbits / 8 * at;
-    /* Eight elements are whole bytes; the bits of all of them together might leave 63 bits. */
-    int64_t rest = at & 7;
-    int64_t bits = rest * nbits + view->bit_offset;
-    *bit = (unsigned)(bits % 8);
-    return data + (at - rest) / 8 * nbits + bits / 8;
-}
-
-static void text_load_lane(const dlpark_view *view, int64_t at, uint32_t lane, dlpark__scalar *out)
-{
-    unsigned bit;
-    const unsigned char *data = text_find(view, at, &bit);
-    uint64_t bits = bit + (uint64_t)lane * view->dtype.bits;
-
-    dlpark__element_load(data + bits / 8, (unsigned)(bits % 8), view->dtype, out);
-}
+typedef void text_action(text_walk *walk, const dlpark_scalar *lane);
 
 /* How many of a dimension are shown; the first half of them from its beginning if that is not all. */
 static int64_t text_shown(const text_walk *walk, int64_t extent)
@@ -105,7 +80,7 @@ static int64_t text_position(const text_walk *walk, int64_t extent, int64_t i)
 static void text_visit(text_walk *walk, int32_t axis, int64_t at, text_action *action)
 {
     const dlpark_view *view = walk->view;
-    dlpark__scalar scalar;
+    dlpark_scalar scalar;
 
     if (axis < view->ndim) {
         int64_t extent = view->shape[axis];
@@ -114,22 +89,22 @@ static void text_visit(text_walk *walk, int32_t axis, int64_t at, text_action *a
         return;
     }
     for (uint32_t lane = 0; lane < view->dtype.lanes; lane++) {
-        text_load_lane(view, at, lane, &scalar);
+        dlpark_element_load(view, at, lane, &scalar);
         action(walk, &scalar);
     }
 }
 
-static void text_look(text_walk *walk, const dlpark__scalar *lane)
+static void text_look(text_walk *walk, const dlpark_scalar *lane)
 {
     dlpark__column_look(&walk->column, lane);
 }
 
-static void text_measure(text_walk *walk, const dlpark__scalar *lane)
+static void text_measure(text_walk *walk, const dlpark_scalar *lane)
 {
     dlpark__column_measure(&walk->column, lane);
 }
 
-static void text_write_lane(text_walk *walk, const dlpark__scalar *lane)
+static void text_write_lane(text_walk *walk, const dlpark_scalar *lane)
 {
     if (walk->view->ndim == 0)
         dlpark__scalar_write(lane, walk->view->dtype, &walk->sink);
@@ -140,14 +115,14 @@ static void text_write_lane(text_walk *walk, const dlpark__scalar *lane)
 static void text_write_element(text_walk *walk, int64_t at)
 {
     uint32_t lanes = walk->view->dtype.lanes;
-    dlpark__scalar scalar;
+    dlpark_scalar scalar;
 
     if (lanes > 1)
         dlpark__sink_put(&walk->sink, '(');
     for (uint32_t lane = 0; lane < lanes; lane++) {
         if (lane > 0)
             dlpark__sink_text(&walk->sink, ", ");
-        text_load_lane(walk->view, at, lane, &scalar);
+        dlpark_element_load(walk->view, at, lane, &scalar);
         text_write_lane(walk, &scalar);
     }
     if (lanes > 1)

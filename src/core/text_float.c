@@ -142,7 +142,7 @@ static int32_t float_width(uint64_t value)
     return value == 0 ? 0 : 64 - __builtin_clzll(value);
 }
 
-static void float_read_quad(const dlpark__scalar *scalar, dlpark__grid grid, dlpark__binary *out)
+static void float_read_quad(const dlpark_scalar *scalar, dlpark__grid grid, dlpark__binary *out)
 {
     int32_t biased = (int32_t)(scalar->high >> 48 & 0x7FFF);
     uint64_t fraction = scalar->high & 0xFFFFFFFFFFFF;
@@ -156,7 +156,7 @@ static void float_read_quad(const dlpark__scalar *scalar, dlpark__grid grid, dlp
     out->is_lower_closer = biased > 1 && fraction == 0 && scalar->low == 0;
 }
 
-void dlpark__binary_read(const dlpark__scalar *scalar, bool is_imaginary, dlpark__grid grid, dlpark__binary *out)
+void dlpark__binary_read(const dlpark_scalar *scalar, bool is_imaginary, dlpark__grid grid, dlpark__binary *out)
 {
     double value = is_imaginary ? scalar->im : scalar->re;
     uint64_t magnitude = dlpark__double_magnitude(value);
@@ -263,11 +263,11 @@ static int32_t float_align(float_state *state, int32_t power)
 
 static unsigned float_digit(float_state *state)
 {
-    unsigned digit = 0;
+    unsigned next = 0;
 
-    for (; float_big_compare(&state->value, &state->scale) >= 0; digit++)
+    for (; float_big_compare(&state->value, &state->scale) >= 0; next++)
         float_big_subtract(&state->value, &state->scale);
-    return digit;
+    return next;
 }
 
 /* Whether the digits so far, cut here, are nearer to this value than to any other. */
@@ -289,13 +289,13 @@ static bool float_reaches_up(float_state *state)
     return state->is_even ? order >= 0 : order > 0;
 }
 
-static bool float_rounds_up(float_state *state, unsigned digit, bool down, bool up)
+static bool float_rounds_up(float_state *state, unsigned last, bool down, bool up)
 {
     if (down != up)
         return up;
     float_big_multiply(&state->value, 2);
     int order = float_big_compare(&state->value, &state->scale);
-    return order > 0 || (order == 0 && digit % 2 != 0);
+    return order > 0 || (order == 0 && last % 2 != 0);
 }
 
 /* Adds 1 to the last digit; nines before it go. */
@@ -320,7 +320,7 @@ void dlpark__decimal_find(const dlpark__binary *value, dlpark__cut cut, dlpark__
 {
     float_state state;
     bool down, up;
-    unsigned digit;
+    unsigned next;
 
     out->count = 0;
     out->exponent = 0;
@@ -339,15 +339,15 @@ void dlpark__decimal_find(const dlpark__binary *value, dlpark__cut cut, dlpark__
     int32_t least = cut.least >= 0 ? float_last_place(place, cut.is_fraction, cut.least) : place;
     out->exponent = place;
     for (;; place--) {
-        digit = float_digit(&state);
+        next = float_digit(&state);
         down = float_reaches_down(&state);
         up = float_reaches_up(&state);
         if (place == end || ((down || up) && place <= least))
             break;
-        out->digits[out->count++] = (char)('0' + digit);
+        out->digits[out->count++] = (char)('0' + next);
         float_times_10(&state);
     }
-    out->digits[out->count++] = (char)('0' + digit);
-    if (float_rounds_up(&state, digit, down, up))
+    out->digits[out->count++] = (char)('0' + next);
+    if (float_rounds_up(&state, next, down, up))
         float_carry(out);
 }

@@ -31,27 +31,27 @@ static int32_t number_digits(uint64_t high, uint64_t low, char digits[40])
     return count;
 }
 
-static bool number_is_negative(const dlpark__scalar *scalar)
+static bool number_is_negative(const dlpark_scalar *scalar)
 {
-    return scalar->kind == DLPARK__SCALAR_INT && scalar->high >> 63 != 0;
+    return scalar->kind == DLPARK_SCALAR_INT && scalar->high >> 63 != 0;
 }
 
 /* The digits of the magnitude, last one first. */
-static int32_t number_magnitude(const dlpark__scalar *scalar, char digits[40])
+static int32_t number_magnitude(const dlpark_scalar *scalar, char digits[40])
 {
     if (number_is_negative(scalar))
         return number_digits(~scalar->high + (scalar->low == 0), -scalar->low, digits);
     return number_digits(scalar->high, scalar->low, digits);
 }
 
-static int32_t number_integer_width(const dlpark__scalar *scalar)
+static int32_t number_integer_width(const dlpark_scalar *scalar)
 {
     char digits[40];
 
     return number_magnitude(scalar, digits) + number_is_negative(scalar);
 }
 
-static void number_write_integer(const dlpark__scalar *scalar, int32_t width, dlpark__sink *sink)
+static void number_write_integer(const dlpark_scalar *scalar, int32_t width, dlpark__sink *sink)
 {
     char digits[40];
     int32_t count = number_magnitude(scalar, digits);
@@ -65,7 +65,7 @@ static void number_write_integer(const dlpark__scalar *scalar, int32_t width, dl
 
 /* ---- Opaque ---- */
 
-static void number_write_opaque(const dlpark__scalar *scalar, dlpark__sink *sink)
+static void number_write_opaque(const dlpark_scalar *scalar, dlpark__sink *sink)
 {
     static const char hex[] = "0123456789abcdef";
 
@@ -316,25 +316,25 @@ void dlpark__column_begin(dlpark__column *column, DLDataType dtype, int32_t prec
     column->parts[1].is_signed = true;
 }
 
-void dlpark__column_look(dlpark__column *column, const dlpark__scalar *scalar)
+void dlpark__column_look(dlpark__column *column, const dlpark_scalar *scalar)
 {
     dlpark__binary value;
 
     switch (scalar->kind) {
-    case DLPARK__SCALAR_BOOL:
+    case DLPARK_SCALAR_BOOL:
         column->width = 5;
         return;
-    case DLPARK__SCALAR_INT:
-    case DLPARK__SCALAR_UINT:
+    case DLPARK_SCALAR_INT:
+    case DLPARK_SCALAR_UINT:
         number_raise(&column->width, number_integer_width(scalar));
         return;
-    case DLPARK__SCALAR_OPAQUE:
+    case DLPARK_SCALAR_OPAQUE:
         column->width = (int32_t)scalar->nbytes * 2;
         return;
     default:
         dlpark__binary_read(scalar, false, column->grid, &value);
         number_look(&column->parts[0], &value, scalar->re);
-        if (scalar->kind == DLPARK__SCALAR_COMPLEX) {
+        if (scalar->kind == DLPARK_SCALAR_COMPLEX) {
             dlpark__binary_read(scalar, true, column->grid, &value);
             number_look(&column->parts[1], &value, scalar->im);
         }
@@ -348,13 +348,13 @@ bool dlpark__column_decide(dlpark__column *column, DLDataType dtype)
     return column_is_float(dtype);
 }
 
-void dlpark__column_measure(dlpark__column *column, const dlpark__scalar *scalar)
+void dlpark__column_measure(dlpark__column *column, const dlpark_scalar *scalar)
 {
     dlpark__binary value;
 
     dlpark__binary_read(scalar, false, column->grid, &value);
     number_measure(&column->parts[0], &value, column->precision);
-    if (scalar->kind == DLPARK__SCALAR_COMPLEX) {
+    if (scalar->kind == DLPARK_SCALAR_COMPLEX) {
         dlpark__binary_read(scalar, true, column->grid, &value);
         number_measure(&column->parts[1], &value, column->precision);
     }
@@ -369,25 +369,25 @@ void dlpark__column_end(dlpark__column *column, DLDataType dtype)
         column->width += number_end(&column->parts[1]) + 1;
 }
 
-void dlpark__column_write(const dlpark__column *column, const dlpark__scalar *scalar, dlpark__sink *sink)
+void dlpark__column_write(const dlpark__column *column, const dlpark_scalar *scalar, dlpark__sink *sink)
 {
     dlpark__binary value;
 
     switch (scalar->kind) {
-    case DLPARK__SCALAR_BOOL:
+    case DLPARK_SCALAR_BOOL:
         dlpark__sink_text(sink, scalar->low != 0 ? " True" : "False");
         return;
-    case DLPARK__SCALAR_INT:
-    case DLPARK__SCALAR_UINT:
+    case DLPARK_SCALAR_INT:
+    case DLPARK_SCALAR_UINT:
         number_write_integer(scalar, column->width, sink);
         return;
-    case DLPARK__SCALAR_OPAQUE:
+    case DLPARK_SCALAR_OPAQUE:
         number_write_opaque(scalar, sink);
         return;
     default:
         dlpark__binary_read(scalar, false, column->grid, &value);
         number_write_float(&column->parts[0], &value, column->precision, "", sink);
-        if (scalar->kind == DLPARK__SCALAR_COMPLEX) {
+        if (scalar->kind == DLPARK_SCALAR_COMPLEX) {
             dlpark__binary_read(scalar, true, column->grid, &value);
             number_write_float(&column->parts[1], &value, column->precision, "j", sink);
         }
@@ -397,7 +397,7 @@ void dlpark__column_write(const dlpark__column *column, const dlpark__scalar *sc
 /* ---- A lane that stands alone ---- */
 
 /* As Python writes a complex number: without a real part that is +0, otherwise in parentheses. */
-static void scalar_write_complex(const dlpark__scalar *scalar, dlpark__grid grid, dlpark__sink *sink)
+static void scalar_write_complex(const dlpark_scalar *scalar, dlpark__grid grid, dlpark__sink *sink)
 {
     dlpark__binary re, im;
     number_style style = {.no_fraction = "", .unit = ""};
@@ -416,23 +416,23 @@ static void scalar_write_complex(const dlpark__scalar *scalar, dlpark__grid grid
         dlpark__sink_put(sink, ')');
 }
 
-void dlpark__scalar_write(const dlpark__scalar *scalar, DLDataType dtype, dlpark__sink *sink)
+void dlpark__scalar_write(const dlpark_scalar *scalar, DLDataType dtype, dlpark__sink *sink)
 {
     dlpark__binary value;
     number_style style = {.no_fraction = ".0", .unit = ""};
 
     switch (scalar->kind) {
-    case DLPARK__SCALAR_BOOL:
+    case DLPARK_SCALAR_BOOL:
         dlpark__sink_text(sink, scalar->low != 0 ? "True" : "False");
         return;
-    case DLPARK__SCALAR_INT:
-    case DLPARK__SCALAR_UINT:
+    case DLPARK_SCALAR_INT:
+    case DLPARK_SCALAR_UINT:
         number_write_integer(scalar, 0, sink);
         return;
-    case DLPARK__SCALAR_OPAQUE:
+    case DLPARK_SCALAR_OPAQUE:
         number_write_opaque(scalar, sink);
         return;
-    case DLPARK__SCALAR_COMPLEX:
+    case DLPARK_SCALAR_COMPLEX:
         scalar_write_complex(scalar, dlpark__element_grid(dtype), sink);
         return;
     default:

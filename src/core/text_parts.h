@@ -24,7 +24,7 @@ typedef struct dlpark__binary {
 } dlpark__binary;
 
 /* The real or the imaginary part of a float or complex scalar. */
-void dlpark__binary_read(const dlpark__scalar *scalar, bool is_imaginary, dlpark__grid grid, dlpark__binary *out);
+void dlpark__binary_read(const dlpark_scalar *scalar, bool is_imaginary, dlpark__grid grid, dlpark__binary *out);
 
 /* Decimal digits: d.ddd times 10^exponent. The last may be 0. */
 #define DLPARK__DIGITS 48
@@ -81,13 +81,13 @@ typedef struct dlpark__column {
 } dlpark__column;
 
 void dlpark__column_begin(dlpark__column *column, DLDataType dtype, int32_t precision);
-void dlpark__column_look(dlpark__column *column, const dlpark__scalar *scalar);
+void dlpark__column_look(dlpark__column *column, const dlpark_scalar *scalar);
 bool dlpark__column_decide(dlpark__column *column, DLDataType dtype); /* whether lanes are to be measured */
-void dlpark__column_measure(dlpark__column *column, const dlpark__scalar *scalar);
+void dlpark__column_measure(dlpark__column *column, const dlpark_scalar *scalar);
 void dlpark__column_end(dlpark__column *column, DLDataType dtype);
-void dlpark__column_write(const dlpark__column *column, const dlpark__scalar *scalar, dlpark__sink *sink);
+void dlpark__column_write(const dlpark__column *column, const dlpark_scalar *scalar, dlpark__sink *sink);
 
 /* One lane that stands alone: all its digits, no padding. */
-void dlpark__scalar_write(const dlpark__scalar *scalar, DLDataType dtype, dlpark__sink *sink);
+void dlpark__scalar_write(const dlpark_scalar *scalar, DLDataType dtype, dlpark__sink *sink);
 
 #endif

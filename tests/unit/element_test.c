@@ -34,9 +34,9 @@ static void assert_double(double got, double expected)
 }
 
 /* A lane of `nbytes` in memory of exactly that size, so that a sanitizer sees a byte too many, and at an odd address. */
-static dlpark__scalar load(DLDataType dtype, unsigned bit, const void *bytes, size_t nbytes)
+static dlpark_scalar load(DLDataType dtype, unsigned bit, const void *bytes, size_t nbytes)
 {
-    dlpark__scalar scalar;
+    dlpark_scalar scalar;
     unsigned char *memory = malloc(nbytes + 1);
 
     assert_non_null(memory);
@@ -48,7 +48,7 @@ static dlpark__scalar load(DLDataType dtype, unsigned bit, const void *bytes, si
 }
 
 /* A code at every bit offset where its lane can lie, among zeros and among ones. */
-static void check_code(DLDataType dtype, unsigned code, void (*check)(const dlpark__scalar *, const void *),
+static void check_code(DLDataType dtype, unsigned code, void (*check)(const dlpark_scalar *, const void *),
                        const void *expected)
 {
     unsigned last = dtype.bits < 8 ? 7 : 0;
@@ -58,20 +58,20 @@ static void check_code(DLDataType dtype, unsigned code, void (*check)(const dlpa
         for (unsigned around = 0; around <= 0xFFFF; around += 0xFFFF) {
             unsigned word = (around & ~mask) | code << bit;
             unsigned char bytes[2] = {(unsigned char)word, (unsigned char)(word >> 8)};
-            dlpark__scalar scalar = load(dtype, bit, bytes, bit + dtype.bits > 8 ? 2 : 1);
+            dlpark_scalar scalar = load(dtype, bit, bytes, bit + dtype.bits > 8 ? 2 : 1);
             check(&scalar, expected);
         }
     }
 }
 
-static void check_float(const dlpark__scalar *scalar, const void *expected)
+static void check_float(const dlpark_scalar *scalar, const void *expected)
 {
-    assert_int_equal(scalar->kind, DLPARK__SCALAR_FLOAT);
+    assert_int_equal(scalar->kind, DLPARK_SCALAR_FLOAT);
     assert_true(scalar->is_exact);
     assert_double(scalar->re, strtod(expected, NULL));
 }
 
-static void check_integer(const dlpark__scalar *scalar, const void *expected)
+static void check_integer(const dlpark_scalar *scalar, const void *expected)
 {
     int64_t value = strtoll(expected, NULL, 10);
 
@@ -124,11 +124,11 @@ static double slow_float(uint32_t code, int exponent_bits, int fraction_bits, in
 static void check_wide(DLDataType dtype, uint32_t code, const void *bytes, int exponent_bits, int fraction_bits,
                        int bias)
 {
-    dlpark__scalar scalar = load(dtype, 0, bytes, dtype.bits / 8u);
+    dlpark_scalar scalar = load(dtype, 0, bytes, dtype.bits / 8u);
     double expected = slow_float(code, exponent_bits, fraction_bits, bias);
     uint32_t fraction = code & ((1u << fraction_bits) - 1);
 
-    assert_int_equal(scalar.kind, DLPARK__SCALAR_FLOAT);
+    assert_int_equal(scalar.kind, DLPARK_SCALAR_FLOAT);
     if (isinf(expected) && fraction != 0) {
         uint64_t sign = (uint64_t)(expected < 0) << 63;
         uint64_t payload = (uint64_t)fraction << (52 - fraction_bits);
@@ -170,7 +170,7 @@ static void test_singles_and_doubles(void **state)
         uint32_t code = (uint32_t)next_random(&random);
         uint64_t wide = next_random(&random) << 32 | code;
         check_wide(DLPARK_F32, code, &code, 8, 23, 127);
-        dlpark__scalar scalar = load(DLPARK_F64, 0, &wide, 8);
+        dlpark_scalar scalar = load(DLPARK_F64, 0, &wide, 8);
         assert_int_equal(bits_of(&scalar.re), wide);
     }
 }
@@ -181,9 +181,9 @@ static void test_complex_parts_are_in_order(void **state)
     const uint16_t halves[] = {0x3C00, 0xC000};
     const float singles[] = {0.5f, -INFINITY};
     const double doubles[] = {1e300, -0.0};
-    dlpark__scalar scalar = load(DLPARK_DTYPE(kDLComplex, 32, 1), 0, halves, sizeof halves);
+    dlpark_scalar scalar = load(DLPARK_DTYPE(kDLComplex, 32, 1), 0, halves, sizeof halves);
 
-    assert_int_equal(scalar.kind, DLPARK__SCALAR_COMPLEX);
+    assert_int_equal(scalar.kind, DLPARK_SCALAR_COMPLEX);
     assert_double(scalar.re, 1);
     assert_double(scalar.im, -2);
     scalar = load(DLPARK_C64, 0, singles, sizeof singles);
@@ -198,9 +198,9 @@ static void test_complex_parts_are_in_order(void **state)
 
 static void check_whole(DLDataType dtype, const void *bytes, uint64_t low, uint64_t high)
 {
-    dlpark__scalar scalar = load(dtype, 0, bytes, dtype.bits / 8u);
+    dlpark_scalar scalar = load(dtype, 0, bytes, dtype.bits / 8u);
 
-    assert_int_equal(scalar.kind, dtype.code == kDLInt ? DLPARK__SCALAR_INT : DLPARK__SCALAR_UINT);
+    assert_int_equal(scalar.kind, dtype.code == kDLInt ? DLPARK_SCALAR_INT : DLPARK_SCALAR_UINT);
     assert_int_equal(scalar.low, low);
     assert_int_equal(scalar.high, high);
 }
@@ -240,8 +240,8 @@ static void test_a_bool_is_true_for_every_byte_but_zero(void **state)
     (void)state;
     for (unsigned value = 0; value < 256; value++) {
         unsigned char byte = (unsigned char)value;
-        dlpark__scalar scalar = load(DLPARK_BOOL, 0, &byte, 1);
-        assert_int_equal(scalar.kind, DLPARK__SCALAR_BOOL);
+        dlpark_scalar scalar = load(DLPARK_BOOL, 0, &byte, 1);
+        assert_int_equal(scalar.kind, DLPARK_SCALAR_BOOL);
         assert_int_equal(scalar.low, value != 0);
         assert_int_equal(scalar.high, 0);
     }
@@ -255,11 +255,104 @@ static void test_opaque_bytes_are_kept(void **state)
     for (unsigned i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 7 + 1);
     for (unsigned nbytes = 1; nbytes <= sizeof bytes; nbytes++) {
-        dlpark__scalar scalar = load(DLPARK_DTYPE(kDLOpaqueHandle, nbytes * 8, 1), 0, bytes, nbytes);
-        assert_int_equal(scalar.kind, DLPARK__SCALAR_OPAQUE);
+        dlpark_scalar scalar = load(DLPARK_DTYPE(kDLOpaqueHandle, nbytes * 8, 1), 0, bytes, nbytes);
+        assert_int_equal(scalar.kind, DLPARK_SCALAR_OPAQUE);
         assert_int_equal(scalar.nbytes, nbytes);
         assert_memory_equal(scalar.raw, bytes, nbytes);
     }
+}
+
+/* ---- Elements of a view ---- */
+
+/* A view of borrowed memory; strides NULL are compact. */
+static dlpark_view view_of(const void *data, DLDataType dtype, uint64_t flags, int32_t ndim, const int64_t *shape,
+                           const int64_t *strides)
+{
+    DLTensor tensor = {.data = (void *)(uintptr_t)data,
+                       .device = DLPARK_DEVICE_CPU,
+                       .ndim = ndim,
+                       .dtype = dtype,
+                       .shape = (int64_t *)(uintptr_t)shape,
+                       .strides = (int64_t *)(uintptr_t)strides};
+    dlpark_view view;
+
+    assert_ok(dlpark_check(&tensor, flags, &view, e));
+    return view;
+}
+
+static uint64_t read_low(const dlpark_view *view, const int64_t *index, uint32_t lane)
+{
+    dlpark_scalar scalar;
+
+    assert_ok(dlpark_element_read(view, index, lane, &scalar, e));
+    return scalar.low;
+}
+
+static void test_an_element_is_found_by_its_index(void **state)
+{
+    (void)state;
+    const int16_t values[] = {0, 1, 2, 3, 4, 5};
+    dlpark_view view = view_of(values, DLPARK_I16, 0, 2, (int64_t[]){2, 3}, NULL);
+
+    for (int64_t i = -2; i < 2; i++)
+        for (int64_t j = -3; j < 3; j++)
+            assert_int_equal(read_low(&view, (int64_t[]){i, j}, 0), (i < 0 ? i + 2 : i) * 3 + (j < 0 ? j + 3 : j));
+    view = view_of(values + 5, DLPARK_I16, 0, 1, (int64_t[]){3}, (int64_t[]){-2});
+    assert_int_equal(read_low(&view, (int64_t[]){2}, 0), 1);
+    view = view_of(values + 4, DLPARK_I16, 0, 0, NULL, NULL);
+    assert_int_equal(read_low(&view, NULL, 0), 4);
+    /* The stride of an extent of 1 means nothing. */
+    view = view_of(values + 3, DLPARK_I16, 0, 1, (int64_t[]){1}, (int64_t[]){INT64_MAX});
+    assert_int_equal(read_low(&view, (int64_t[]){-1}, 0), 3);
+}
+
+static void test_a_packed_element_is_found_inside_its_byte(void **state)
+{
+    (void)state;
+    const unsigned char bytes[] = {0x21, 0x43, 0x65, 0x87};
+    dlpark_view view = view_of(bytes, DLPARK_U4, 0, 1, (int64_t[]){8}, NULL);
+
+    for (int64_t i = 0; i < 8; i++)
+        assert_int_equal(read_low(&view, &i, 0), i + 1);
+    assert_ok(dlpark_view_slice(&view, 0, DLPARK_NONE, DLPARK_NONE, -1, e));
+    for (int64_t i = 0; i < 8; i++)
+        assert_int_equal(read_low(&view, &i, 0), 8 - i);
+    view = view_of(bytes, DLPARK_U4, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, 1, (int64_t[]){4}, NULL);
+    for (int64_t i = 0; i < 4; i++)
+        assert_int_equal(read_low(&view, &i, 0), 2 * i + 1);
+    /* Two lanes of six bits, side by side: 12 bits an element. */
+    const unsigned char sixes[] = {0x41, 0x30, 0x10};
+    view = view_of(sixes, DLPARK_DTYPE(kDLFloat6_e2m3fn, 6, 2), 0, 1, (int64_t[]){2}, NULL);
+    dlpark_scalar scalar;
+    const double expected[] = {0.125, 0.125, 0.375, 0.5};
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_ok(dlpark_element_read(&view, (int64_t[]){i / 2}, i % 2, &scalar, e));
+        assert_double(scalar.re, expected[i]);
+    }
+}
+
+static void test_what_cannot_be_read_is_refused(void **state)
+{
+    (void)state;
+    const float values[8] = {0};
+    dlpark_scalar scalar, before;
+    dlpark_view view = view_of(values, DLPARK_DTYPE(kDLFloat, 32, 4), 0, 1, (int64_t[]){2}, NULL);
+
+    memset(&scalar, 0x5A, sizeof scalar);
+    before = scalar;
+    assert_fails(DLPARK_E_INDEX, "index 2 is out of range for dimension 0 of extent 2",
+                 dlpark_element_read(&view, (int64_t[]){2}, 0, &scalar, e));
+    assert_fails(DLPARK_E_INDEX, "index -3 ", dlpark_element_read(&view, (int64_t[]){-3}, 0, &scalar, e));
+    dlpark_view empty = view_of(NULL, DLPARK_F32, 0, 2, (int64_t[]){3, 0}, (int64_t[]){INT64_MAX, 1});
+    assert_fails(DLPARK_E_INDEX, "index 0 is out of range for dimension 1 of extent 0",
+                 dlpark_element_read(&empty, (int64_t[]){2, 0}, 0, &scalar, e));
+    assert_fails(DLPARK_E_ARGUMENT, "index is NULL although the rank is 1",
+                 dlpark_element_read(&view, NULL, 0, &scalar, e));
+    assert_fails(DLPARK_E_ARGUMENT, "lane 4 is out of range for f32x4",
+                 dlpark_element_read(&view, (int64_t[]){0}, 4, &scalar, e));
+    view.device = DLPARK_DEVICE(kDLCUDA, 0);
+    assert_fails(DLPARK_E_DEVICE, "cuda:0", dlpark_element_read(&view, (int64_t[]){0}, 0, &scalar, e));
+    assert_memory_equal(&scalar, &before, sizeof scalar);
 }
 
 /* ---- binary128 ---- */
@@ -267,10 +360,10 @@ static void test_opaque_bytes_are_kept(void **state)
 #if defined(HAS_QUAD)
 static void check_quad(quad value)
 {
-    dlpark__scalar scalar = load(DLPARK_DTYPE(kDLFloat, 128, 1), 0, &value, sizeof value);
+    dlpark_scalar scalar = load(DLPARK_DTYPE(kDLFloat, 128, 1), 0, &value, sizeof value);
     uint64_t halves[2];
 
-    assert_int_equal(scalar.kind, DLPARK__SCALAR_FLOAT);
+    assert_int_equal(scalar.kind, DLPARK_SCALAR_FLOAT);
     assert_double(scalar.re, (double)value);
     assert_int_equal(scalar.is_exact, value != value || (quad)(double)value == value);
     memcpy(halves, &value, sizeof halves);
@@ -346,6 +439,9 @@ int main(void)
 #endif
         cmocka_unit_test(test_a_bool_is_true_for_every_byte_but_zero),
         cmocka_unit_test(test_opaque_bytes_are_kept),
+        cmocka_unit_test(test_an_element_is_found_by_its_index),
+        cmocka_unit_test(test_a_packed_element_is_found_inside_its_byte),
+        cmocka_unit_test(test_what_cannot_be_read_is_refused),
 #if defined(HAS_QUAD)
         cmocka_unit_test(test_a_float_of_128_bits_is_the_nearest_double),
 #endif

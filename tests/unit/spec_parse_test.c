@@ -307,7 +307,8 @@ static void every_framework_and_device_is_known(void **state)
                       {"any as=jax", DLPARK_SPEC_AS_JAX},
                       {"any as=cupy", DLPARK_SPEC_AS_CUPY},
                       {"any as=mlx", DLPARK_SPEC_AS_MLX},
-                      {"any as=tensorflow", DLPARK_SPEC_AS_TENSORFLOW}};
+                      {"any as=tensorflow", DLPARK_SPEC_AS_TENSORFLOW},
+                      {"any as=memoryview", DLPARK_SPEC_AS_MEMORYVIEW}};
 
     declare();
     for (size_t i = 0; i < sizeof frameworks / sizeof frameworks[0]; i++) {
@@ -500,8 +501,9 @@ static void mistakes_in_words_are_told_with_their_column(void **state)
         {"f32 align=48", "column 11: \"48\" is not a power of two"},
         {"f32 as", "column 7: expected \"=\" and a framework, got the end"},
         {"f32 as=nunpy", "column 8: \"nunpy\" is not a framework (did you mean \"numpy\"?); expected a framework: "
-                         "dlpark, numpy, torch, jax, cupy, mlx, tensorflow"},
-        {"f32 as=", "column 8: expected a framework: dlpark, numpy, torch, jax, cupy, mlx, tensorflow, got the end"},
+                         "dlpark, numpy, torch, jax, cupy, mlx, tensorflow, memoryview"},
+        {"f32 as=",
+         "column 8: expected a framework: dlpark, numpy, torch, jax, cupy, mlx, tensorflow, memoryview, got the end"},
         {"f32[n] , f32", "column 8: \",\" is not a word of a spec"},
         {"f32\xA0", "column 4: byte 0xA0 is not a word of a spec"},
     };

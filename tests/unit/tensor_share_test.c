@@ -225,11 +225,13 @@ static void unknown_write_is_inherited_until_it_is_allowed(void **state)
     dlpark_view view, got;
 
     assert_ok(dlpark_tensor_import_legacy(&tensor, &given, &view, e));
-    assert_ok(dlpark_tensor_share(&part, &tensor, NULL, e));
-    assert_int_equal(part.managed->flags, DLPACK_FLAG_BITMASK_READ_ONLY); /* what others are told */
-    dlpark_tensor_view(&part, &got);
-    assert_int_equal(got.flags, DLPARK_VIEW_UNKNOWN_WRITE);
-    dlpark_tensor_release(&part);
+    for (int i = 0; i < 4; i++) { /* the whole, as a view and as such */
+        assert_ok(dlpark_tensor_share(&part, &tensor, i == 0 ? &view : NULL, e));
+        assert_int_equal(part.managed->flags, DLPACK_FLAG_BITMASK_READ_ONLY); /* what others are told */
+        dlpark_tensor_view(&part, &got);
+        assert_int_equal(got.flags, DLPARK_VIEW_UNKNOWN_WRITE);
+        dlpark_tensor_release(&part);
+    }
 
     assert_ok(dlpark_view_allow_write(&view, e));
     assert_ok(dlpark_tensor_share(&part, &tensor, &view, e));
@@ -452,6 +454,38 @@ static void part_goes_out_under_the_legacy_abi(void **state)
     assert_int_equal(ended, 1);
 }
 
+/* The first share of a foreign tensor boxes it, the second finds it boxed: both say the same. */
+static void wholes_of_ours_and_of_others_are_alike(void **state)
+{
+    (void)state;
+    static int64_t odd_strides[] = {INT64_MIN, INT64_MAX};
+
+    for (int empty = 0; empty < 2; empty++) {
+        DLManagedTensorVersioned theirs =
+            foreign_tensor(DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED | DLPACK_FLAG_BITMASK_READ_ONLY);
+        int64_t shape[] = {2, empty ? 0 : 3};
+        DLManagedTensorVersioned *given = &theirs;
+        dlpark_tensor tensor = DLPARK_TENSOR_EMPTY, parts[2] = {DLPARK_TENSOR_EMPTY};
+        theirs.dl_tensor.dtype = DLPARK_I4;
+        theirs.dl_tensor.shape = shape;
+        theirs.dl_tensor.data = empty ? NULL : values;
+        theirs.dl_tensor.strides = empty ? odd_strides : foreign_strides;
+        assert_ok(dlpark_tensor_import(&tensor, &given, NULL, e));
+        for (int i = 0; i < 2; i++) {
+            assert_ok(dlpark_tensor_share(&parts[i], &tensor, NULL, e));
+            const DLManagedTensorVersioned *made = parts[i].managed;
+            assert_int_equal(made->flags, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED | DLPACK_FLAG_BITMASK_READ_ONLY);
+            assert_ptr_equal(made->dl_tensor.data, theirs.dl_tensor.data);
+            assert_memory_equal(made->dl_tensor.shape, shape, sizeof shape);
+            assert_int_equal(made->dl_tensor.strides[0], empty ? 1 : 3); /* not what nobody may multiply by */
+            assert_int_equal(made->dl_tensor.strides[1], 1);
+        }
+        dlpark_tensor_release(&tensor);
+        dlpark_tensor_release(&parts[0]);
+        dlpark_tensor_release(&parts[1]);
+    }
+}
+
 /* ---- Threads ---- */
 
 enum { NTHREADS = 4, NROUNDS = 500 };
@@ -522,6 +556,7 @@ int main(void)
         TEST(each_allocation_may_fail),
         TEST(storage_lives_until_the_last_owner),
         TEST(part_goes_out_under_the_legacy_abi),
+        TEST(wholes_of_ours_and_of_others_are_alike),
         TEST(owners_live_on_different_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@ static const dlpark__cut no_cut = {false, -1, -1};
 
 static dlpark__binary read_code(DLDataType dtype, const void *bytes)
 {
-    dlpark__scalar scalar;
+    dlpark_scalar scalar;
     dlpark__binary value;
 
     dlpark__element_load(bytes, 0, dtype, &scalar);
@@ -21,7 +21,7 @@ static dlpark__binary read_code(DLDataType dtype, const void *bytes)
 
 static double double_of(DLDataType dtype, const void *bytes)
 {
-    dlpark__scalar scalar;
+    dlpark_scalar scalar;
 
     dlpark__element_load(bytes, 0, dtype, &scalar);
     return fabs(scalar.re);
@@ -209,7 +209,7 @@ static void test_which_values_have_a_closer_neighbour_below(void **state)
     for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++)
         assert_int_equal(read_code(DLPARK_F16, &halves[i].code).is_lower_closer, halves[i].is_closer);
     for (uint64_t exponent = 0; exponent < 4; exponent++) {
-        dlpark__scalar scalar = {.kind = DLPARK__SCALAR_FLOAT, .high = exponent << 48, .low = 0};
+        dlpark_scalar scalar = {.kind = DLPARK_SCALAR_FLOAT, .high = exponent << 48, .low = 0};
         dlpark__binary binary;
         dlpark__binary_read(&scalar, false, grid, &binary);
         assert_int_equal(binary.is_lower_closer, exponent > 1);
@@ -305,7 +305,7 @@ static void test_floats_of_128_bits_agree_with_the_table(void **state)
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file)); /* the titles */
     while (fgets(line, sizeof line, file) != NULL) {
-        dlpark__scalar scalar = {.kind = DLPARK__SCALAR_FLOAT};
+        dlpark_scalar scalar = {.kind = DLPARK_SCALAR_FLOAT};
         dlpark__binary binary;
         dlpark__decimal decimal;
         assert_int_equal(sscanf(line, "%llx,%llx,%63[0-9],%d", &high, &low, digits, &exponent), 4);
@@ -328,7 +328,7 @@ static void test_floats_of_128_bits_that_are_no_numbers(void **state)
     (void)state;
     dlpark__grid grid = dlpark__element_grid(DLPARK_DTYPE(kDLFloat, 128, 1));
     dlpark__binary binary;
-    dlpark__scalar scalar = {.kind = DLPARK__SCALAR_FLOAT, .high = UINT64_C(0x7FFF000000000000), .low = 0};
+    dlpark_scalar scalar = {.kind = DLPARK_SCALAR_FLOAT, .high = UINT64_C(0x7FFF000000000000), .low = 0};
 
     dlpark__binary_read(&scalar, false, grid, &binary);
     assert_true(!binary.is_finite && !binary.is_nan);

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-typedef __m256i vector;
+#define VECTOR __m256i
 
 #define VECTOR_TARGET       __attribute__((target("avx2")))
 #define VECTOR_LANES        2
@@ -45,6 +45,8 @@ typedef __m256i vector;
 #include "vector.h"
 
 const dlpark__kernels dlpark__kernels_avx2 = VECTOR_TABLE("avx2");
+
+#include "vector_end.h"
 #else
 typedef int avx2_is_absent;
 #endif

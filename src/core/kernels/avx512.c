@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-typedef __m512i vector;
+#define VECTOR __m512i
 
 #define VECTOR_TARGET       __attribute__((target("avx512f,avx512bw,avx512vl")))
 #define VECTOR_LANES        4
@@ -52,6 +52,8 @@ typedef __m512i vector;
 #include "vector.h"
 
 const dlpark__kernels dlpark__kernels_avx512 = VECTOR_TABLE("avx512");
+
+#include "vector_end.h"
 #else
 typedef int avx512_is_absent;
 #endif

@@ -5,7 +5,7 @@
 #include <arm_neon.h>
 #include <string.h>
 
-typedef uint8x16_t vector;
+#define VECTOR uint8x16_t
 
 #define VECTOR_TARGET
 #define VECTOR_LANES        1
@@ -44,6 +44,8 @@ typedef uint8x16_t vector;
 #include "vector.h"
 
 const dlpark__kernels dlpark__kernels_neon = VECTOR_TABLE("neon");
+
+#include "vector_end.h"
 #else
 typedef int neon_is_absent;
 #endif

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-typedef __m128i vector;
+#define VECTOR __m128i
 
 #define VECTOR_TARGET       __attribute__((target("ssse3")))
 #define VECTOR_LANES        1
@@ -41,6 +41,8 @@ typedef __m128i vector;
 #include "vector.h"
 
 const dlpark__kernels dlpark__kernels_ssse3 = VECTOR_TABLE("ssse3");
+
+#include "vector_end.h"
 #else
 typedef int ssse3_is_absent;
 #endif

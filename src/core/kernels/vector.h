@@ -2,7 +2,7 @@
  * The kernels by vectors of VECTOR_LANES lanes of 16 bytes: one text for all instruction sets. The file of a set
  * defines the operations below, includes this, and has its table. What is smaller than a vector goes to the one before.
  *
- *     vector                      the type
+ *     VECTOR                      the type
  *     VECTOR_TARGET               the attribute of a function that uses it
  *     VECTOR_LANES                1, 2 or 4
  *     VECTOR_NAME(x)              x with the suffix of the set
@@ -21,6 +21,8 @@
  *     VECTOR_MASKS(p, q, r, s)    16 bytes for each lane; of the pointers the first VECTOR_LANES
  *     VECTOR_DEALS(i, j, k, l)    which lane goes to each, for VECTOR_DEAL(v, deals)
  *     VECTOR_OR(a, b), VECTOR_FENCE()
+ *
+ * The file ends with vector_end.h, so that all of them can be compiled as one.
  */
 #define VECTOR_NBYTES (16 * VECTOR_LANES)
 
@@ -62,7 +64,7 @@
 static inline VECTOR_ALWAYS VECTOR_TARGET void
 VECTOR_NAME(tile1)(unsigned char *to, int64_t to_row, const unsigned char *from, int64_t from_row, bool stream)
 {
-    vector b[16], a[16] = {VECTOR_ROWS4(16, 0), VECTOR_ROWS4(16, 4), VECTOR_ROWS4(16, 8), VECTOR_ROWS4(16, 12)};
+    VECTOR b[16], a[16] = {VECTOR_ROWS4(16, 0), VECTOR_ROWS4(16, 4), VECTOR_ROWS4(16, 8), VECTOR_ROWS4(16, 12)};
 
     VECTOR_ZIP8(8, 16, b, a, 0);
     VECTOR_ZIP8(8, 16, a, b, 0);
@@ -75,7 +77,7 @@ VECTOR_NAME(tile1)(unsigned char *to, int64_t to_row, const unsigned char *from,
 static inline VECTOR_ALWAYS VECTOR_TARGET void
 VECTOR_NAME(tile2)(unsigned char *to, int64_t to_row, const unsigned char *from, int64_t from_row, bool stream)
 {
-    vector b[8], a[8] = {VECTOR_ROWS4(8, 0), VECTOR_ROWS4(8, 4)};
+    VECTOR b[8], a[8] = {VECTOR_ROWS4(8, 0), VECTOR_ROWS4(8, 4)};
 
     VECTOR_ZIP4(16, 8, b, a, 0);
     VECTOR_ZIP4(16, 8, a, b, 0);
@@ -87,7 +89,7 @@ VECTOR_NAME(tile2)(unsigned char *to, int64_t to_row, const unsigned char *from,
 static inline VECTOR_ALWAYS VECTOR_TARGET void
 VECTOR_NAME(tile4)(unsigned char *to, int64_t to_row, const unsigned char *from, int64_t from_row, bool stream)
 {
-    vector b[4], a[4] = {VECTOR_ROWS4(4, 0)};
+    VECTOR b[4], a[4] = {VECTOR_ROWS4(4, 0)};
 
     VECTOR_ZIP2(32, 4, b, a, 0);
     VECTOR_ZIP2(32, 4, a, b, 0);
@@ -98,7 +100,7 @@ VECTOR_NAME(tile4)(unsigned char *to, int64_t to_row, const unsigned char *from,
 static inline VECTOR_ALWAYS VECTOR_TARGET void
 VECTOR_NAME(tile8)(unsigned char *to, int64_t to_row, const unsigned char *from, int64_t from_row, bool stream)
 {
-    vector b[2], a[2] = {VECTOR_ROWS2(0)};
+    VECTOR b[2], a[2] = {VECTOR_ROWS2(0)};
 
     VECTOR_ZIP(64, 2, b, a, 0);
     VECTOR_PUT(to, b[0]);
@@ -117,7 +119,7 @@ VECTOR_NAME(tile16)(unsigned char *to, int64_t to_row, const unsigned char *from
 static VECTOR_TARGET void VECTOR_NAME(tile_small)(unsigned char *to, int64_t to_row, const unsigned char *from,
                                                   int64_t from_row)
 {
-    vector b[4], a[4];
+    VECTOR b[4], a[4];
 
     for (int i = 0; i < 4; i++)
         a[i] = VECTOR_LOW8(VECTOR_LOAD_HALF(from + i * from_row), VECTOR_LOAD_HALF(from + (i + 4) * from_row));
@@ -206,10 +208,10 @@ static VECTOR_TARGET void VECTOR_NAME(reverse)(unsigned char *to, const unsigned
 
     for (size_t i = 0; i < 16; i++)
         mask[i] = (uint8_t)(16 - element - (i & ~(element - 1)) + (i & (element - 1)));
-    const vector pick = VECTOR_MASK(mask);
+    const VECTOR pick = VECTOR_MASK(mask);
     const unsigned char *lowest = from + element - 16; /* of the first 16 bytes that are read */
     for (; count >= each; count -= each, to += VECTOR_NBYTES, lowest -= VECTOR_NBYTES) {
-        const vector turned = VECTOR_PICK(VECTOR_LOAD(lowest, -16), pick);
+        const VECTOR turned = VECTOR_PICK(VECTOR_LOAD(lowest, -16), pick);
         if (aligned)
             VECTOR_STREAM(to, turned);
         else

@@ -19,7 +19,7 @@ static VECTOR_TARGET void VECTOR_NAME(blocks_plain)(unsigned char *to, const uns
 
     for (int64_t j = 0; j < 16; j++)
         mask[j] = (uint8_t)(j < group * nbytes ? block->map[j % nbytes] + j / nbytes * step - lowest : 0x80);
-    const vector pick = VECTOR_MASK(mask);
+    const VECTOR pick = VECTOR_MASK(mask);
     if (step == 0) {
         memcpy(repeated, from, (size_t)span);
         from = repeated;
@@ -34,7 +34,7 @@ static VECTOR_TARGET void VECTOR_NAME(blocks_plain)(unsigned char *to, const uns
     const int64_t last_write = count * nbytes - 16 - (VECTOR_LANES - 1) * group * nbytes;
     const int64_t last_read = step > 0 ? (count - 1) * step + span - 16 - (VECTOR_LANES - 1) * group * step : INT64_MAX;
     for (; i * nbytes <= last_write && (step <= 0 || i * step <= last_read); i += each) {
-        const vector spans = VECTOR_LOAD(from + i * step + lowest, group * step);
+        const VECTOR spans = VECTOR_LOAD(from + i * step + lowest, group * step);
         VECTOR_SPREAD(to + i * nbytes, group * nbytes, VECTOR_PICK(spans, pick));
     }
     if (i < count)
@@ -51,7 +51,7 @@ static inline VECTOR_ALWAYS VECTOR_TARGET int64_t VECTOR_NAME(weave)(unsigned ch
 {
     const int64_t group = 16 * ins / step, each = group * VECTOR_LANES;
     uint8_t mask[4][4][16];
-    vector pick[4][4];
+    VECTOR pick[4][4];
     int64_t done = 0;
 
     memset(mask, 0x80, sizeof mask);
@@ -64,11 +64,11 @@ static inline VECTOR_ALWAYS VECTOR_TARGET int64_t VECTOR_NAME(weave)(unsigned ch
         for (int i = 0; i < ins; i++)
             pick[o][i] = VECTOR_MASK(mask[o][i]);
     for (; done + each < count; done += each, to += VECTOR_NBYTES * outs, from += VECTOR_NBYTES * ins) {
-        vector v[4];
+        VECTOR v[4];
         for (int i = 0; i < ins; i++)
             v[i] = VECTOR_LOAD(from + 16 * i, 16 * ins);
         for (int o = 0; o < outs; o++) {
-            vector sum = VECTOR_PICK(v[0], pick[o][0]);
+            VECTOR sum = VECTOR_PICK(v[0], pick[o][0]);
             for (int i = 1; i < ins; i++)
                 sum = VECTOR_OR(sum, VECTOR_PICK(v[i], pick[o][i]));
             VECTOR_SPREAD_STREAM(to + 16 * o, 16 * outs, sum);
@@ -89,7 +89,7 @@ static inline VECTOR_ALWAYS VECTOR_TARGET int64_t VECTOR_NAME(narrow)(unsigned c
     for (int64_t i = 0, at = 0; i < group; i++)
         for (int j = 0; j < block->nbytes; j++, at++)
             mask[at] = (uint8_t)(i * step + block->map[j]);
-    const vector pick = VECTOR_MASK(mask);
+    const VECTOR pick = VECTOR_MASK(mask);
     for (; done + each + beyond <= count; done += each, to += 12 * VECTOR_LANES, from += VECTOR_NBYTES)
         VECTOR_SAVE(to, VECTOR_PACK12(VECTOR_PICK(VECTOR_LOAD_ALL(from), pick)));
     return done;

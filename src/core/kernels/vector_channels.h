@@ -28,7 +28,7 @@ static inline VECTOR_ALWAYS VECTOR_TARGET int64_t VECTOR_NAME(split_some)(unsign
     const int64_t each = VECTOR_NBYTES / (int64_t)element;
     const int64_t last = planes == channels ? count : count - 1;
     uint8_t mask[4][4][16];
-    vector pick[4][4];
+    VECTOR pick[4][4];
     int64_t done = 0;
 
     if (last < each)
@@ -38,11 +38,11 @@ static inline VECTOR_ALWAYS VECTOR_TARGET int64_t VECTOR_NAME(split_some)(unsign
         for (int c = 0; c < channels; c++)
             pick[p][c] = VECTOR_MASK(mask[p][c]);
     for (; done + each <= last; done += each, to += VECTOR_NBYTES, from += VECTOR_NBYTES * channels) {
-        vector v[4];
+        VECTOR v[4];
         for (int c = 0; c < channels; c++)
             v[c] = VECTOR_LOAD(from + 16 * c, 16 * channels);
         for (int p = 0; p < planes; p++) {
-            vector sum = VECTOR_PICK(v[0], pick[p][0]);
+            VECTOR sum = VECTOR_PICK(v[0], pick[p][0]);
             for (int c = 1; c < channels; c++)
                 sum = VECTOR_OR(sum, VECTOR_PICK(v[c], pick[p][c]));
             VECTOR_PUT(to + p * to_plane, sum);
@@ -93,7 +93,7 @@ static inline VECTOR_ALWAYS VECTOR_TARGET int64_t VECTOR_NAME(join_some)(unsigne
 {
     const int64_t each = VECTOR_NBYTES / (int64_t)element;
     uint8_t mask[4][4][16];
-    vector pick[4][4], deal[4];
+    VECTOR pick[4][4], deal[4];
     int64_t done = 0;
 
     if (count < each)
@@ -108,11 +108,11 @@ static inline VECTOR_ALWAYS VECTOR_TARGET int64_t VECTOR_NAME(join_some)(unsigne
                                       mask[(first + 2) % channels][p], mask[(first + 3) % channels][p]);
     }
     for (; done + each <= count; done += each, from += VECTOR_NBYTES, to += VECTOR_NBYTES * channels) {
-        vector v[4];
+        VECTOR v[4];
         for (int p = 0; p < channels; p++)
             v[p] = VECTOR_LOAD_ALL(from + p * from_plane);
         for (int c = 0; c < channels; c++) {
-            vector sum = VECTOR_PICK(VECTOR_DEAL(v[0], deal[c]), pick[c][0]);
+            VECTOR sum = VECTOR_PICK(VECTOR_DEAL(v[0], deal[c]), pick[c][0]);
             for (int p = 1; p < channels; p++)
                 sum = VECTOR_OR(sum, VECTOR_PICK(VECTOR_DEAL(v[p], deal[c]), pick[c][p]));
             VECTOR_PUT(to + VECTOR_NBYTES * c, sum);
