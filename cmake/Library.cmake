@@ -46,6 +46,20 @@ function(dlpark_add_library name)
   dlpark_install_library(${name} ${output} "${arg_HEADERS}" "${arg_REQUIRES}" "${arg_PACKAGES}" ${arg_THREADS})
 endfunction()
 
+# Public headers by their names; DLPARK_HEADERS of the target has their paths, for the kit.
+function(dlpark_install_headers name)
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/include/dlpark/ OUTPUT_VARIABLE headers)
+  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dlpark COMPONENT development)
+  set_property(TARGET dlpark_${name} APPEND PROPERTY DLPARK_HEADERS ${headers})
+endfunction()
+
+# Another room's sources and headers in a library, as of its own: dlpark_extend_library(core stream.c HEADERS stream.h)
+function(dlpark_extend_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")
+  target_sources(dlpark_${name} PRIVATE ${arg_UNPARSED_ARGUMENTS})
+  dlpark_install_headers(${name} ${arg_HEADERS})
+endfunction()
+
 # Links outside libraries by their pkg-config names; says which one is missing.
 function(dlpark_link_packages name)
   find_package(PkgConfig REQUIRED)
@@ -66,8 +80,7 @@ function(dlpark_install_library name output headers requires packages threads)
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT development)
-  list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/include/dlpark/)
-  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dlpark COMPONENT development)
+  dlpark_install_headers(${name} ${headers})
   install(EXPORT dlpark-${name} NAMESPACE dlpark:: FILE dlpark-${name}-targets.cmake
     DESTINATION ${DLPARK_INSTALL_CMAKEDIR} COMPONENT development)
 
