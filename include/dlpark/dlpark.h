@@ -10,6 +10,7 @@
 #include "device.h"
 #include "dlpack.h"
 #include "dtype.h"
+#include "element.h"
 #include "fill.h"
 #include "layout.h"
 #include "rule.h"

@@ -145,7 +145,7 @@ DLPARK_API void *dlpark_tensor_extra(const dlpark_tensor *tensor);
 DLPARK_INLINE DLPARK_NODISCARD DLManagedTensorVersioned *dlpark_tensor_export(dlpark_tensor *tensor);
 
 /**
- * Gives the tensor out under the legacy ABI, with one allocation.
+ * Gives the tensor out under the legacy ABI, with one allocation; with none when it comes from dlpark_tensor_share().
  *
  * @param tensor   in, out. Empty on success, unchanged on failure.
  * @param dropped  in. DLPARK_TENSOR_READ_ONLY, DLPARK_TENSOR_PADDED: what may be lost although the tensor has it,

@@ -1,5 +1,6 @@
-# Each public header compiles with nothing before it, and twice; in C also under -fshort-enums.
-#   cmake -DCOMPILERS=gcc;clang -DLANGUAGE=c -P alone.cmake
+# Each public header compiles with nothing before it, and twice; in C also under -fshort-enums. Those that include Python.h
+# are left out, aloud, where PYTHON_INCLUDE is empty.
+#   cmake -DCOMPILERS=gcc;clang -DLANGUAGE=c -DPYTHON_INCLUDE=/usr/include/python3.11 -P alone.cmake
 include(${CMAKE_CURRENT_LIST_DIR}/compile.cmake)
 
 file(GLOB headers RELATIVE ${root}/include ${root}/include/dlpark/*.h)
@@ -7,8 +8,33 @@ if(headers STREQUAL "")
   message(FATAL_ERROR "there are no headers under ${root}/include")
 endif()
 list(GET COMPILERS 0 first)
+# Whether a header includes Python.h, itself or by one of ours that it includes.
+function(needs_python header out)
+  file(STRINGS ${root}/include/${header} lines REGEX "^#include")
+  set(${out} OFF PARENT_SCOPE)
+  foreach(line IN LISTS lines)
+    if(line MATCHES "<Python\\.h>")
+      set(${out} ON PARENT_SCOPE)
+      return()
+    elseif(line MATCHES "\"([a-z0-9_]+\\.h)\"")
+      needs_python(dlpark/${CMAKE_MATCH_1} inner)
+      if(inner)
+        set(${out} ON PARENT_SCOPE)
+        return()
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
 foreach(header IN LISTS headers)
   set(source -DFIRST=<${header}> ${here}/alone.c)
+  needs_python(${header} python)
+  if(python AND PYTHON_INCLUDE STREQUAL "")
+    message(STATUS "left out, there is no Python.h: ${header}")
+    continue()
+  elseif(python)
+    list(APPEND source -isystem ${PYTHON_INCLUDE})
+  endif()
   if(LANGUAGE STREQUAL "c")
     foreach(compiler IN LISTS COMPILERS)
       compile(ok ${compiler} c c11 -Wstrict-prototypes ${source})

@@ -1,12 +1,14 @@
 #!/bin/sh
-# Usage: install_test.sh static|shared [WITH_IMAGE]
+# Usage: install_test.sh static|shared [WITH_IMAGE [PYTHON]]
 # Installs dlpark as a package would, moves the prefix elsewhere, and is then a stranger: builds programs outside of
 # the source tree by find_package and by pkg-config, in C and C++17, runs them and compares what they print.
-# Of shared libraries it also reads which symbols they export and which libraries they need.
+# Of shared libraries it also reads which symbols they export and which libraries they need. With PYTHON, which needs its
+# headers, the extension kit is installed with the shared libraries, and an extension of CPython built by it.
 set -eu
 
 kind=$1
 with_image=${2:-0}
+python=${3:-}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 CC=${CC:-cc}
@@ -46,8 +48,10 @@ install_and_move()
 {
     shared=OFF
     [ "$kind" = static ] || shared=ON
+    with_kit=OFF
+    [ -z "$python" ] || with_kit=ON
     quietly "$CMAKE" -S "$root" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$CC" \
-        -DBUILD_SHARED_LIBS=$shared -DDLPARK_IMAGE="$with_image" -DCMAKE_INSTALL_PREFIX="$work/first" \
+        -DBUILD_SHARED_LIBS=$shared -DDLPARK_IMAGE="$with_image" -DDLPARK_KIT=$with_kit -DCMAKE_INSTALL_PREFIX="$work/first" \
         -DCMAKE_INSTALL_LIBDIR=lib
     quietly "$CMAKE" --build "$work/build" --parallel 2
     quietly "$CMAKE" --install "$work/build"
@@ -58,6 +62,9 @@ install_and_move()
     fi
     if [ "$with_image" = 0 ] && [ -e "$work/prefix/include/dlpark/image.h" ]; then
         fail "image.h is installed although its library is not built"
+    fi
+    if [ "$with_kit" = OFF ] && [ -e "$work/prefix/include/dlpark/python.h" ]; then
+        fail "python.h is installed although nobody asked for the kit"
     fi
 }
 
@@ -90,6 +97,22 @@ by_pkgconfig()
     run_path="$work/prefix/lib"
     expect "$work/by-pkgconfig"
     run_path=
+}
+
+# An extension of CPython, by find_package alone: it says the same, and shows its init function only.
+as_extension()
+{
+    quietly "$CMAKE" -S "$work/stranger/extension" -B "$work/extension" -DCMAKE_PREFIX_PATH="$work/prefix" \
+        -DCMAKE_CXX_COMPILER="$CXX" -DPython_EXECUTABLE="$python" -DWANTED_VERSION="$minor_version"
+    quietly "$CMAKE" --build "$work/extension" --parallel 2
+    for name in stranger both; do
+        said=$(cd "$work/extension" && LD_LIBRARY_PATH=$work/prefix/lib "$python" -c "import $name
+print($name.describe(memoryview(bytearray(6)).cast('B', (2, 3))))") || fail "the extension $name failed"
+        [ "$said" = "dlpark $DLPARK_EXPECTED: 2 x 3" ] || fail "the extension $name printed '$said'"
+        shown=$(nm -D --defined-only "$work/extension/$name.so" | awk '{ print $NF }')
+        [ "$shown" = "PyInit_$name" ] || fail "the extension $name shows $shown"
+        echo "extension $name printed: $said"
+    done
 }
 
 # What find_package must refuse, with the reason.
@@ -155,4 +178,9 @@ if [ "$kind" = shared ]; then
     exports_only_ours "$work/prefix/lib/libdlpark.so"
     needs_only_libc "$work/prefix/lib/libdlpark.so"
     [ "$with_image" = 0 ] || exports_only_ours "$work/prefix/lib/libdlpark-image.so"
+fi
+if [ -n "$python" ]; then
+    as_extension
+else
+    refuses python "$minor_version" "has no dlpark::python"
 fi

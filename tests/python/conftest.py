@@ -1,12 +1,29 @@
 """Partners: another library is needed, and with DLPARK_PARTNERS=all it must be there."""
 
+import importlib
 import importlib.util
 import os
+import pathlib
+import sys
 
 import pytest
 
+
+def probe_folder():
+    """Where the extension kit_probe of tests/python/extension is: DLPARK_PROBE says, or it lies beside the package."""
+    if "DLPARK_PROBE" in os.environ:
+        return os.environ["DLPARK_PROBE"]
+    package = importlib.util.find_spec("dlpark")
+    return str(pathlib.Path(package.origin).parents[2] / "tests_python") if package is not None else ""
+
+
+# In the environment as well, for tests that start a Python of their own.
+os.environ["DLPARK_PROBE"] = probe_folder()
+sys.path.append(os.environ["DLPARK_PROBE"])
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), os.environ["DLPARK_PROBE"]]))
+
 # Tests that make CPython's own allocation fail need its test module, which some distributions leave out.
-collect_ignore = [] if importlib.util.find_spec("_testcapi") else ["test_memory.py"]
+collect_ignore = [] if importlib.util.find_spec("_testcapi") else ["test_memory.py", "test_path_memory.py", "test_producer_memory.py"]
 
 
 def pytest_report_header():
@@ -46,3 +63,12 @@ def codecs():
     if not _build_info.IMAGE and os.environ.get("DLPARK_IMAGE") == "off":
         pytest.skip("this build has no image codecs, and DLPARK_IMAGE=off says so")
     assert _build_info.IMAGE, f"no image codecs in this build: {_build_info.MISSING}"
+
+
+@pytest.fixture(scope="session")
+def probe():
+    """The kit's functions, as an extension has them; the test fails where kit_probe was not built."""
+    try:
+        return importlib.import_module("kit_probe")
+    except ImportError as error:
+        pytest.fail(f"{error}; tests/python/extension/CMakeLists.txt says how it is built", pytrace=False)

@@ -212,7 +212,8 @@ def test_stream_on_the_host_that_means_nothing(stream):
         (10, 2, ValueError),
         (10, 77, BufferError),
         (8, None, None),
-        (8, 3, ValueError),
+        (8, 3, BufferError),
+        (8, -1, None),
     ],
 )
 def test_stream_on_a_device(device, stream, error):
@@ -261,11 +262,9 @@ def test_dropped_unconsumed(version):
     foreign = Foreign()
     tensor = dlpark.from_dlpack(foreign.capsule())
     capsule = tensor.__dlpack__(max_version=version)
-    reference = weakref.ref(tensor)
     del tensor
-    assert reference() is not None
+    assert foreign.calls == []
     del capsule
-    assert reference() is None
     assert len(foreign.calls) == 1
 
 
@@ -275,11 +274,9 @@ def test_consumed_and_ended_once(version):
     tensor = dlpark.from_dlpack(foreign.capsule())
     capsule = tensor.__dlpack__(max_version=version)
     managed = hostile.consume(capsule)
-    reference = weakref.ref(tensor)
     del tensor, capsule
-    assert reference() is not None
+    assert foreign.calls == []
     hostile.end(managed)
-    assert reference() is None
     assert len(foreign.calls) == 1
 
 

@@ -1,6 +1,8 @@
 """The type Tensor: attributes, representation, weak references, and how it ends."""
 
-import gc
+import collections.abc
+import pydoc
+import sys
 import weakref
 
 import hostile
@@ -27,7 +29,7 @@ def test_repr_is_the_documented_one():
     assert repr(dlpark.from_dlpack(pixels)) == "Tensor(uint8[512, 512, 3], cpu, strides=[1536, 3, 1])"
     pixels.flags.writeable = False
     assert repr(dlpark.from_dlpack(pixels)) == "Tensor(uint8[512, 512, 3], cpu, strides=[1536, 3, 1], read-only)"
-    assert repr(dlpark.from_dlpack(np.array(1.5))) == "Tensor(float64[], cpu, strides=[])"
+    assert repr(dlpark.from_dlpack(np.array(1.5))) == "Tensor(float64[], cpu, strides=[]) 1.5"
 
 
 def test_long_dtype_and_device_names():
@@ -60,6 +62,42 @@ def test_not_made_by_calling_and_not_a_base():
         type("Sub", (dlpark.Tensor,), {})
 
 
+def test_equal_means_the_same_object():
+    tensor = dlpark.from_dlpack(np.zeros(3))
+    other = tensor[...]
+    assert tensor == tensor and not tensor != tensor  # noqa: PLR0124
+    assert tensor != other and not tensor == other
+    assert tensor is not None and tensor != None  # noqa: E711
+    assert tensor in [other, tensor]
+    with pytest.raises(TypeError, match="not supported between instances"):
+        tensor < other  # noqa: B015
+
+
+def test_not_hashable():
+    tensor = dlpark.from_dlpack(np.zeros(3))
+    assert dlpark.Tensor.__hash__ is None
+    assert not isinstance(tensor, collections.abc.Hashable)
+    with pytest.raises(TypeError, match="unhashable type: 'dlpark.Tensor'"):
+        hash(tensor)
+
+
+def test_stream_is_none_where_nobody_said():
+    assert dlpark.from_dlpack(np.zeros(3)).stream is None
+    assert dlpark.from_dlpack(hostile.Foreign(device=(hostile.CUDA, 0)).capsule()).stream is None
+
+
+def test_dir_and_help_are_for_people():
+    names = [name for name in dir(dlpark.Tensor) if not name.startswith("_")]
+    assert names == sorted(
+        "T astype broadcast_to copy device diagonal dtype expand_dims flip imag is_copied item mT nbytes ndim numpy "
+        "permute readonly real reshape shape size sliding_window_view squeeze stream strides tobytes tolist transpose "
+        "view".split()
+    )
+    text = pydoc.render_doc(dlpark.Tensor, renderer=pydoc.plaintext)
+    assert "reshape(self, /, *shape, copy=None)" in text
+    assert "sliding_window_view(self, /, window_shape, axis=None)" in text
+
+
 def test_scalar_has_no_length():
     scalar = dlpark.from_dlpack(np.array(7, np.uint32))
     assert (scalar.shape, scalar.size) == ((), 1)
@@ -87,9 +125,15 @@ def test_keeps_the_producer_alive_and_lets_go():
     assert len(foreign.calls) == 1
 
 
-def test_a_cycle_through_the_producer_does_not_keep_the_type():
-    """The type is a heap type: it must be seen by the collector through its instances."""
-    assert dlpark.Tensor in gc.get_referents(dlpark.from_dlpack(np.zeros(1)))
+def test_a_tensor_keeps_its_type():
+    array = np.zeros(1)
+    dlpark.from_dlpack(array)  # what is remembered of types
+    before = sys.getrefcount(dlpark.Tensor)
+    kept = [dlpark.from_dlpack(array) for _ in range(100)]
+    with_them = sys.getrefcount(dlpark.Tensor)
+    kept.clear()
+    after = sys.getrefcount(dlpark.Tensor)
+    assert (with_them - before, after - before) == (100, 0)
 
 
 def test_version_is_that_of_the_headers():

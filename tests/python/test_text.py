@@ -1,5 +1,7 @@
 """str() of a tensor: the elements as NumPy prints them, character for character."""
 
+import hashlib
+
 import hostile
 import ml_dtypes
 import numpy as np
@@ -106,10 +108,38 @@ def test_large_arrays_are_summarised(shape):
     assert_same(np.broadcast_to(np.float32(0.5), shape))
 
 
-def test_repr_stays_one_line():
+def test_repr_of_a_small_tensor_has_the_elements():
     tensor = dlpark.from_dlpack(np.zeros((2, 2)))
-    assert repr(tensor) == "Tensor(float64[2, 2], cpu, strides=[2, 1])"
+    assert repr(tensor) == "Tensor(float64[2, 2], cpu, strides=[2, 1])\n[[0. 0.]\n [0. 0.]]"
     assert f"{tensor}" == "[[0. 0.]\n [0. 0.]]"
+    assert repr(tensor[0]) == "Tensor(float64[2], cpu, strides=[1]) [0. 0.]"
+    assert repr(tensor[1, 1]) == "Tensor(float64[], cpu, strides=[]) 0.0"
+
+
+@pytest.mark.parametrize("count, shown", [(0, False), (1, True), (100, True), (101, False)])
+def test_repr_of_a_large_tensor_is_one_line(count, shown):
+    tensor = dlpark.from_dlpack(np.arange(count))
+    head = f"Tensor(int64[{count}], cpu, strides={list(tensor.strides)})"
+    assert repr(tensor).startswith(head)
+    assert (repr(tensor) != head) == shown
+
+
+def test_repr_counts_lanes():
+    assert "\n" not in repr(dlpark.from_dlpack(hostile.Foreign(dtype=(2, 32, 4), shape=(26,)).capsule()))
+    assert "(0., 0., 0., 0.)" in repr(dlpark.from_dlpack(hostile.Foreign(dtype=(2, 32, 4), shape=(25,)).capsule()))
+
+
+@pytest.mark.parametrize("device", [(hostile.CUDA, 1), (13, 0), (8, 0)])
+def test_repr_does_not_read_memory_of_a_device(device):
+    tensor = dlpark.from_dlpack(hostile.Foreign(device=device, data=64).capsule())
+    assert repr(tensor) == f"Tensor(float32[2, 3], {tensor.device}, strides=[3, 1])"
+
+
+def test_messages_have_the_description_alone():
+    tensor = dlpark.from_dlpack(np.zeros((2, 2))[:, ::-1])
+    with pytest.raises(BufferError) as caught:
+        hashlib.sha256(tensor)
+    assert str(caught.value).startswith("Tensor(float64[2, 2], cpu, strides=[2, -1]): a buffer without strides")
 
 
 def test_narrow_floats_have_the_digits_that_are_theirs():

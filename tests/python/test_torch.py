@@ -25,7 +25,7 @@ def torch():
 def test_dtypes_both_ways(torch, name):
     theirs = torch.ones(2, 3, dtype=getattr(torch, name))
     tensor = dlpark.from_dlpack(theirs)
-    assert repr(tensor) == f"Tensor({name}[2, 3], cpu, strides=[3, 1])"
+    assert repr(tensor).splitlines()[0] == f"Tensor({name}[2, 3], cpu, strides=[3, 1])"
     back = torch.from_dlpack(tensor)
     assert (back.dtype, back.shape) == (theirs.dtype, theirs.shape)
     assert back.data_ptr() == theirs.data_ptr()
@@ -70,9 +70,52 @@ def test_copies(torch):
 
 
 def test_what_torch_refuses_comes_through(torch):
-    for theirs in (torch.zeros(1, requires_grad=True), torch.zeros(1, dtype=torch.complex64).conj()):
-        with pytest.raises(BufferError):
-            dlpark.from_dlpack(theirs)
+    with pytest.raises(BufferError, match="conj"):
+        dlpark.from_dlpack(torch.zeros(1, dtype=torch.complex64).conj())
+    with pytest.raises(BufferError, match="grad"):
+        dlpark.from_dlpack(torch.zeros(1, requires_grad=True), via="dlpack")
+
+
+def test_what_only_dlpack_refuses(torch, probe):
+    """The exchange table asks nothing: whoever reads may, whoever writes is refused."""
+    theirs = torch.arange(3.0, requires_grad=True)
+    assert np.asarray(dlpark.from_dlpack(theirs)).tolist() == [0, 1, 2]
+    assert probe.py_view(theirs)[1] is False
+    for call in (probe.py_view, probe.py_import):
+        with pytest.raises(BufferError, match="^Tensor requires gradients"):
+            call(theirs, writable=True)
+    assert probe.py_view(theirs.detach(), writable=True)[0][5] == 0
+
+
+def test_fake_tensors_have_no_memory():
+    """In a process of its own: what torch imports for them does not live with every other partner."""
+    script = """
+import torch, dlpark, kit_probe
+from torch._subclasses.fake_tensor import FakeTensorMode
+fake = FakeTensorMode().from_tensor(torch.zeros(3))
+for call in (dlpark.from_dlpack, kit_probe.py_view):
+    try:
+        call(fake)
+    except BufferError as error:
+        print(str(error).split(":")[0])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert (done.stdout, done.returncode) == ("FakeTensor\nFakeTensor\n", 0), done.stderr
+
+
+def test_subclasses(torch, probe):
+    class Plain(torch.Tensor):
+        pass
+
+    class Own(torch.Tensor):
+        def __dlpack__(self, **keywords):
+            raise BufferError("mine")
+
+    theirs = torch.arange(3)
+    for made in (theirs.as_subclass(Plain), torch.nn.Parameter(theirs.float(), requires_grad=False)):
+        assert probe.py_import(made)[1][0] == 0x004
+    with pytest.raises(BufferError, match="^mine$"):
+        dlpark.from_dlpack(theirs.as_subclass(Own))
 
 
 def test_legacy_and_versioned_by_hand(torch):

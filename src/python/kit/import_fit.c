@@ -1,0 +1,205 @@
+/*
+ * After an import: whether the tensor is what was asked for, and what dlpark can do about it.
+ */
+#include "import_parts.h"
+
+/* Below this many bytes a copy is over sooner than another thread would get the GIL. */
+#define FIT_GIL_NBYTES 65536
+
+int dlpark__py_raise_of(PyObject *object, const dlpark_error *err)
+{
+    dlpark_name type = dlpark__py_type_name(object);
+    dlpark_error named;
+
+    (void)dlpark_error_set(&named, err->status, "%s: %s", type.text, err->message);
+    dlpark_py_raise(&named);
+    return -1;
+}
+
+dlpark_status dlpark__py_forget_write(dlpark_tensor *tensor, dlpark_error *err)
+{
+    DLManagedTensor *legacy = NULL;
+
+    DLPARK_TRY(dlpark_tensor_export_legacy(tensor, 0, &legacy, err));
+    dlpark_status status = dlpark_tensor_import_legacy(tensor, &legacy, NULL, err);
+    dlpark_managed_release_legacy(&legacy); /* ours still, only if the import failed */
+    return status;
+}
+
+bool dlpark__py_is_host(DLDevice device)
+{
+    return dlpark_device_is_host_accessible(device) && device.device_type != kDLCUDAManaged;
+}
+
+const char *dlpark__py_host_hint(DLDevice device)
+{
+    return device.device_type == kDLCUDAManaged
+               ? ": the host may read it only when the device is done with it, and dlpark cannot wait for that"
+               : "";
+}
+
+bool dlpark__py_serves_device(DLDevice device, const dlpark_py_options *options)
+{
+    return !options->has_device || dlpark_device_equal(device, options->device) ||
+           (dlpark__py_is_host(device) && dlpark_device_equal(options->device, DLPARK_DEVICE_CPU));
+}
+
+int dlpark__py_copy(const dlpark_view *from, dlpark_tensor *out)
+{
+    dlpark_error err;
+    dlpark_view to;
+    dlpark_tensor_desc desc = {.dtype = from->dtype,
+                               .ndim = from->ndim,
+                               .shape = DLPARK_DIMS(from->shape),
+                               .flags = from->flags & DLPARK_VIEW_PADDED ? DLPARK_TENSOR_PADDED : 0};
+    dlpark_status status = dlpark_tensor_alloc(out, &desc, &to, &err);
+
+    if (status == DLPARK_OK && dlpark_view_nbytes(from) >= FIT_GIL_NBYTES) {
+        PyThreadState *thread = PyEval_SaveThread();
+        status = dlpark_copy(&to, from, &err);
+        PyEval_RestoreThread(thread);
+    } else if (status == DLPARK_OK) {
+        status = dlpark_copy(&to, from, &err);
+    }
+    if (status != DLPARK_OK) {
+        dlpark_tensor_release(out);
+        dlpark_py_raise(&err);
+        return -1;
+    }
+    return 0;
+}
+
+/* Puts a copy in the tensor's place. */
+static int fit_replace(dlpark_tensor *tensor, const dlpark_view *view, bool *is_copied)
+{
+    dlpark_tensor copy = DLPARK_TENSOR_EMPTY;
+
+    if (dlpark__py_copy(view, &copy) < 0)
+        return -1;
+    dlpark__py_tensor_release(tensor);
+    *tensor = copy;
+    *is_copied = true;
+    return 0;
+}
+
+/* ---- The device ---- */
+
+/* Gives the tensor, which lies in memory that the host reads, the device "cpu". */
+static dlpark_status fit_as_cpu(dlpark_tensor *tensor, dlpark_error *err)
+{
+    dlpark_tensor relabelled = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+
+    dlpark_tensor_view(tensor, &view);
+    dlpark_tensor_desc desc = {
+        .data = view.data,
+        .dtype = view.dtype,
+        .ndim = view.ndim,
+        .shape = DLPARK_DIMS(view.shape),
+        .strides = DLPARK_DIMS(view.strides),
+        .flags = (view.flags & DLPARK_VIEW_PADDED ? DLPARK_TENSOR_PADDED : 0) |
+                 (view.flags & DLPARK_VIEW_READ_ONLY ? DLPARK_TENSOR_READ_ONLY : 0),
+        .owner = tensor->managed,
+    };
+    /* The end of life moves into the new header; should that fail, the tensor is as before. */
+    dlpark_tensor moved = *tensor;
+    dlpark_tensor_export_deleter(&moved, &desc.release, &desc.owner);
+    DLPARK_TRY(dlpark_tensor_new(&relabelled, &desc, NULL, err));
+    *tensor = relabelled;
+    return view.flags & DLPARK_VIEW_UNKNOWN_WRITE ? dlpark__py_forget_write(tensor, err) : DLPARK_OK;
+}
+
+static int fit_device(dlpark_tensor *tensor, const dlpark_py_options *options, bool is_copied)
+{
+    DLDevice device = tensor->managed->dl_tensor.device;
+    dlpark_error err;
+
+    if (!options->has_device || dlpark_device_equal(device, options->device))
+        return 0;
+    if (dlpark__py_serves_device(device, options)) {
+        if (options->copy == DLPARK_PY_COPY_ALWAYS && !is_copied) /* the copy will be on the CPU */
+            return 0;
+        if (fit_as_cpu(tensor, &err) == DLPARK_OK)
+            return 0;
+        dlpark_py_raise(&err);
+        return -1;
+    }
+    if (options->copy == DLPARK_PY_COPY_NEVER)
+        return dlpark__py_raise_device_copy(device, options->device);
+    dlpark_name has = dlpark_device_name(device);
+    dlpark_name wants = dlpark_device_name(options->device);
+    PyErr_Format(PyExc_BufferError, "the tensor came on %s, and %s was asked for%s", has.text, wants.text,
+                 dlpark__py_host_hint(device));
+    return -1;
+}
+
+/* ---- The copy ---- */
+
+/* Whether dlpark can copy the tensor: in host memory, and not away from memory that the device reads as well, unless the
+ * caller asked for that. */
+static bool fit_can_copy(const dlpark_view *view, const dlpark_py_options *options)
+{
+    return dlpark__py_is_host(view->device) &&
+           (dlpark_device_equal(view->device, DLPARK_DEVICE_CPU) || options->has_device);
+}
+
+static int fit_copy(dlpark_tensor *tensor, const dlpark_py_options *options, bool *is_copied)
+{
+    dlpark_view view;
+
+    if (options->copy == DLPARK_PY_COPY_NEVER && *is_copied) {
+        PyErr_SetString(PyExc_BufferError, "the producer made a copy although copy=False was asked for");
+        return -1;
+    }
+    if (options->copy != DLPARK_PY_COPY_ALWAYS || *is_copied)
+        return 0;
+    dlpark_tensor_view(tensor, &view);
+    if (fit_can_copy(&view, options))
+        return fit_replace(tensor, &view, is_copied);
+    dlpark_name name = dlpark_device_name(view.device);
+    PyErr_Format(PyExc_BufferError, "copy=True: the producer did not make a copy, and on %s dlpark cannot", name.text);
+    return -1;
+}
+
+/* ---- Layout and writing ---- */
+
+static int fit_layout(dlpark_tensor *tensor, const dlpark_py_options *options, bool *is_copied)
+{
+    dlpark_view view;
+    char text[160];
+
+    if (!options->to_compact)
+        return 0;
+    dlpark_tensor_view(tensor, &view);
+    if (dlpark_view_is_compact(&view))
+        return 0;
+    if (options->copy != DLPARK_PY_COPY_NEVER && dlpark__py_is_host(view.device))
+        return fit_replace(tensor, &view, is_copied);
+    dlpark_view_describe(&view, text, sizeof text);
+    PyErr_Format(PyExc_BufferError, "%s is not compact, and %s", text,
+                 options->copy == DLPARK_PY_COPY_NEVER ? "must not be copied" : "dlpark copies host memory only");
+    return -1;
+}
+
+int dlpark__py_check_write(const dlpark_view *view)
+{
+    if ((view->flags & (DLPARK_VIEW_READ_ONLY | DLPARK_VIEW_UNKNOWN_WRITE)) == 0)
+        return 0;
+    PyErr_SetString(PyExc_BufferError, view->flags & DLPARK_VIEW_READ_ONLY
+                                           ? "the tensor will be written, and is read-only"
+                                           : "the tensor will be written, and its producer cannot say that it may be");
+    return -1;
+}
+
+int dlpark__py_import_fit(dlpark_tensor *tensor, const dlpark_py_options *options, bool *is_copied)
+{
+    dlpark_view view;
+
+    if (fit_device(tensor, options, *is_copied) < 0 || fit_copy(tensor, options, is_copied) < 0 ||
+        fit_layout(tensor, options, is_copied) < 0)
+        return -1;
+    if (!options->writable)
+        return 0;
+    dlpark_tensor_view(tensor, &view);
+    return dlpark__py_check_write(&view);
+}

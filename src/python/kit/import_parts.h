@@ -1,0 +1,48 @@
+/*
+ * What the sources of imports share among themselves. Grouped by the file that defines it.
+ */
+#ifndef DLPARK_PYTHON_IMPORT_PARTS_H
+#define DLPARK_PYTHON_IMPORT_PARTS_H
+
+#include "kit.h"
+
+/* ---- exchange_find.c ---- */
+
+/* Looks for a type's exchange table: 1, and the table; 0 where there is none; -1, without an exception, when it could not
+ * be looked for. *overridden: a subclass of the class that has it has a __dlpack__ of its own. What memory failed for is
+ * in state->starved. */
+int dlpark__py_exchange_find(dlpark__py_state *state, PyTypeObject *type, const DLPackExchangeAPI **out,
+                             bool *overridden);
+
+/* ---- import_fit.c ---- */
+
+/* Sees to it that an imported tensor is what was asked for: device, copy, layout, whether it may be written. Replaces the
+ * tensor by a copy, and says so in *is_copied, where it has to and may. On failure the tensor is the caller's. */
+int dlpark__py_import_fit(dlpark_tensor *tensor, const dlpark_py_options *options, bool *is_copied);
+
+/* 0 if the memory may be written; -1. */
+int dlpark__py_check_write(const dlpark_view *view);
+
+/* Whether a tensor on a device serves a consumer that asked for another, or for none. */
+bool dlpark__py_serves_device(DLDevice device, const dlpark_py_options *options);
+
+/* ---- exchange_take.c ---- */
+
+/* A tensor by its type's exchange table. 1; 0 without an exception where `__dlpack__` has to be asked, with *reason: why;
+ * -1. */
+int dlpark__py_exchange_import(dlpark__py_state *state, PyObject *object, const dlpark__py_type *entry,
+                               const dlpark_py_options *options, dlpark_tensor *tensor, dlpark_py_origin *origin,
+                               const char **reason);
+
+/* The same, lent where the table can: then *managed is NULL. */
+int dlpark__py_exchange_lend(dlpark__py_state *state, PyObject *object, const dlpark__py_type *entry,
+                             const dlpark_py_options *options, dlpark_view *view, DLManagedTensorVersioned **managed);
+
+/* Makes the consumer's stream wait for the producer's, where that is needed and options->order can. 1; 0; -1. */
+int dlpark__py_order(DLDevice device, void *producer, const dlpark_py_options *options);
+
+/* Where an object is, by its table; as dlpark__py_exchange_lend(). What it had to be asked for is in *managed. */
+int dlpark__py_exchange_device(PyObject *object, const dlpark__py_type *entry, const dlpark_py_options *options,
+                               DLDevice *out, DLManagedTensorVersioned **managed);
+
+#endif

@@ -1,0 +1,308 @@
+/*
+ * What the sources of the extension kit share. Grouped by the file that defines it.
+ *
+ * The kit is compiled into every extension that uses it, dlpark._core among them; its copies do not meet. Functions that
+ * return -1 or NULL have set a Python exception, unless they return a dlpark_status or say otherwise.
+ */
+#ifndef DLPARK_PYTHON_KIT_H
+#define DLPARK_PYTHON_KIT_H
+
+#include <dlpark/python.h>
+
+#include <stdbool.h>
+
+#include "formats.h"
+
+#if !defined(DLPARK_LIKELY)
+#define DLPARK_LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define DLPARK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#endif
+
+/* ---- errors.c ---- */
+
+/* The same as dlpark_py_raise(); what the file system refused is raised as open() does, with errno and `filename`. */
+PyObject *dlpark__py_raise_file(const dlpark_error *err, PyObject *filename);
+
+/* Sets DeviceCopyError: the two devices, and that a copy was forbidden. Returns -1. */
+int dlpark__py_raise_device_copy(DLDevice from, DLDevice to);
+
+/* The pending exception, put aside while foreign code runs. */
+typedef struct pending_error {
+    PyObject *type;
+    PyObject *value;
+    PyObject *traceback;
+} pending_error;
+pending_error dlpark__py_error_save(void);
+void dlpark__py_error_restore(pending_error *saved);
+void dlpark__py_error_discard(pending_error *saved);
+
+/* Whether the exception has passed through a frame of Python code. */
+bool dlpark__py_error_has_frames(const pending_error *saved);
+
+/* Sees to it that an exception is set after a foreign callback failed: RuntimeError naming `what` where it set none. */
+void dlpark__py_error_require(const char *what, PyObject *object);
+
+/* End a tensor, drop a reference: foreign code may run, and a pending exception survives it. Accept empty and NULL. */
+void dlpark__py_tensor_release(dlpark_tensor *tensor);
+void dlpark__py_drop(PyObject *object);
+
+/* Drops a reference from wherever a deleter is called: any thread, with or without the GIL, any exception pending, and
+ * after the interpreter has ended; then the object is leaked, since nothing is left that could end it. */
+void dlpark__py_drop_anywhere(void *object);
+
+/* ---- keywords.c ---- */
+
+/*
+ * Reads the keyword-only arguments of a METH_FASTCALL | METH_KEYWORDS function. values[i] is set to the borrowed value
+ * of names[i] when it is given, and left alone otherwise.
+ */
+int dlpark__py_keywords(const char *function, PyObject *const *args, Py_ssize_t nargs, PyObject *keyword_names,
+                        const char *const *names, PyObject **values, Py_ssize_t count);
+
+/* A tuple of two integers, such as (1, 3). `what` is for the message of the TypeError. */
+int dlpark__py_pair(PyObject *object, const char *what, long long *first, long long *second);
+
+/* None, or anything with a truth value. */
+int dlpark__py_read_copy(PyObject *object, dlpark_py_copy *out);
+
+/* A device as the tuple (type, id) of __dlpack_device__. */
+int dlpark__py_device_pair(PyObject *object, const char *what, DLDevice *out);
+
+/* A device as a name ("cpu", "cuda:1") or a tuple. */
+int dlpark__py_device(PyObject *object, const char *what, DLDevice *out);
+
+/* The name of an object's type, for messages. */
+dlpark_name dlpark__py_type_name(PyObject *object);
+
+/* ---- state.c ---- */
+
+typedef struct dlpark__py_numpy dlpark__py_numpy;
+
+/* What is one in a process, whatever copy of the kit asks: given out by dlpark._core in a capsule. Grows at its end. */
+typedef struct dlpark__py_shared {
+    uint32_t abi;    /* DLPARK__PY_SHARED_ABI; another one is not used */
+    uint32_t nbytes; /* of this struct, as its maker knows it */
+    PyTypeObject *tensor_type;
+    size_t managed_offset; /* of the DLManagedTensorVersioned * in a Tensor object */
+    PyObject *device_copy_error;
+    PyObject *(*tensor_new)(DLManagedTensorVersioned *managed, const dlpark_py_origin *origin); /* takes on success */
+    size_t origin_offset; /* of the dlpark_py_origin in a Tensor object */
+    /* An owner of a Tensor's memory: dlpark_tensor_share() by the copy of the library that holds it. Each copy would
+     * otherwise wrap what another has made, again and again. */
+    dlpark_status (*tensor_share)(PyObject *object, dlpark_tensor *part, dlpark_error *err);
+} dlpark__py_shared;
+
+#define DLPARK__PY_SHARED_ABI     1u
+#define DLPARK__PY_SHARED_CAPSULE "dlpark._core._shared"
+
+/* How the tensors of a type are taken first. */
+typedef enum dlpark__py_route {
+    DLPARK__PY_ROUTE_SLOW = 0, /* by the protocols that call into Python */
+    DLPARK__PY_ROUTE_OWN,
+    DLPARK__PY_ROUTE_EXCHANGE,
+    DLPARK__PY_ROUTE_NUMPY,
+    DLPARK__PY_ROUTE_CAPSULE
+} dlpark__py_route;
+
+/* What is remembered of a type. The type is kept alive. */
+typedef struct dlpark__py_type {
+    PyTypeObject *type;
+    const DLPackExchangeAPI *exchange; /* of our major version; its members may be NULL */
+    dlpark__py_route route;
+    dlpark_spec_framework framework;
+    unsigned version; /* of the type's attributes when it was looked at, where that can be known */
+    bool asks_grad;   /* objects may have an attribute requires_grad */
+} dlpark__py_type;
+
+#define DLPARK__PY_TYPES_NBITS 8
+
+/* One more than the last dlpark_spec_framework. */
+enum { DLPARK__PY_NFRAMEWORKS = DLPARK_SPEC_AS_MEMORYVIEW + 1 };
+/* A type that this copy of the kit gave an exchange table. The type is not kept alive: when it dies, it is forgotten. */
+typedef struct dlpark__py_installed {
+    PyTypeObject *type; /* NULL: none */
+    PyObject *weak;
+} dlpark__py_installed;
+
+/* The tuple of a device, as __dlpack_device__ answers it. */
+typedef struct dlpark__py_device_tuple {
+    DLDevice device;
+    PyObject *tuple; /* NULL: none */
+} dlpark__py_device_tuple;
+
+#define DLPARK__PY_DEVICES 16
+
+/* What this copy of the kit keeps for an interpreter. */
+typedef struct dlpark__py_state {
+    int64_t interpreter;
+    PyObject *name_dlpack; /* "__dlpack__", and so on: interned */
+    PyObject *name_dlpack_device;
+    PyObject *name_stream;
+    PyObject *name_max_version;
+    PyObject *name_dl_device;
+    PyObject *name_copy;
+    PyObject *name_requires_grad;
+    PyObject *name_exchange; /* "__dlpack_c_exchange_api__" */
+    PyObject *name_exchange_old;
+    PyObject *name_cuda_stream;
+    PyObject *abi_version;                                 /* (1, 3) */
+    PyObject *only_max_version;                            /* ("max_version",): the keywords of the usual call */
+    const dlpark__py_numpy *numpy;                         /* NULL until it is found */
+    const dlpark__py_shared *shared;                       /* NULL until it is used */
+    PyObject *shared_module;                               /* in which it lies */
+    PyObject *framework_functions[DLPARK__PY_NFRAMEWORKS]; /* that take an object with __dlpack__; found when used */
+    const DLPackExchangeAPI *torch_exchange;               /* of torch.Tensor */
+    uint32_t torch_devices; /* DLPARK_DEVICE_BIT() of each type of which PyTorch has taken a tensor */
+    PyTypeObject *handoff_type;
+#if defined(Py_GIL_DISABLED)
+    PyMutex mutex; /* of `types` */
+#endif
+    bool starved;                 /* memory failed while a type was looked at */
+    dlpark__py_type unremembered; /* what was found last that is not in the cache; borrows the type */
+    dlpark__py_installed installed[DLPARK_PY_EXCHANGE_MAX];
+    dlpark__py_device_tuple devices[DLPARK__PY_DEVICES];
+    dlpark__py_type types[1 << DLPARK__PY_TYPES_NBITS]; /* a direct-mapped cache, by the type's address */
+} dlpark__py_state;
+
+/* The state of the running interpreter; made at the first call. NULL with an exception only then. A few loads. */
+dlpark__py_state *dlpark__py_state_get(void);
+
+/* What is one in the process; imports dlpark._core. NULL with an exception. */
+const dlpark__py_shared *dlpark__py_shared_get(dlpark__py_state *state);
+
+/* The same if dlpark._core has been imported; else NULL, without an exception. */
+const dlpark__py_shared *dlpark__py_shared_peek(dlpark__py_state *state);
+
+/* A module that has been imported, as a new reference; NULL, without an exception, for any other. */
+PyObject *dlpark__py_imported(dlpark__py_state *state, const char *name);
+
+/* Drops the pending exception, if there is one; that memory failed is not taken for an answer about a type. */
+void dlpark__py_error_forget(dlpark__py_state *state);
+
+/* ---- type_cache.c ---- */
+
+/* What is known of a type, looked at if need be. Cannot fail and sets no exception: what goes wrong is a miss. The entry
+ * is valid until the next call of this function, or foreign code runs: read what you need of it before. */
+const dlpark__py_type *dlpark__py_type_of(dlpark__py_state *state, PyTypeObject *type);
+
+/* ---- py_import.c ---- */
+
+/*
+ * Describes an object's tensor in a view, without an owner where the type lends it; the hot path of calls.
+ *
+ * `entry` is what dlpark__py_type_of() says of the object's type; it need not be valid afterwards. *managed is set to what
+ * must be ended by the caller, or NULL. The view is checked, and carries the flags that the way can know. options->writable
+ * takes a way that knows them, and refuses what needs gradients; whether the memory may be written is for the caller to
+ * see, by the view's flags.
+ */
+int dlpark__py_lend(dlpark__py_state *state, PyObject *object, const dlpark__py_type *entry,
+                    const dlpark_py_options *options, dlpark_view *view, DLManagedTensorVersioned **managed);
+
+/* What a dlpark.Tensor holds: of an object whose type's route is OWN. */
+dlpark_tensor *dlpark__py_own_tensor(const dlpark__py_state *state, PyObject *object);
+
+/* ---- import_fit.c ---- */
+
+/* Whether the host may read the memory now, without waiting for a device. */
+bool dlpark__py_is_host(DLDevice device);
+
+/* The end of a refusal: why memory that the host could reach does not count as the host's. "" for any other. */
+const char *dlpark__py_host_hint(DLDevice device);
+
+/* A compact copy in host memory; releases the GIL when it is large. */
+int dlpark__py_copy(const dlpark_view *from, dlpark_tensor *out);
+
+/* Makes it unknown whether the tensor may be written, as of a tensor that comes by the legacy ABI. */
+dlpark_status dlpark__py_forget_write(dlpark_tensor *tensor, dlpark_error *err);
+
+/* Sets the exception of `err`, whose message begins with the name of the object's type. Returns -1. */
+int dlpark__py_raise_of(PyObject *object, const dlpark_error *err);
+
+/* ---- numpy_fields.c ---- */
+
+/* NumPy's C API if NumPy has been imported and is of a known ABI; NULL, without an exception, if not. */
+const dlpark__py_numpy *dlpark__py_numpy_get(dlpark__py_state *state);
+
+/* Whether a type is numpy.ndarray itself. */
+bool dlpark__py_is_ndarray(const dlpark__py_numpy *numpy, const PyTypeObject *type);
+
+/* Describes an exact ndarray. 1; 0 without an exception for what another way has to say (a dtype of a user's, elements
+ * of the other byte order, a stride between elements); -1. Runs foreign code only for a dtype that is met for the first
+ * time. */
+int dlpark__py_numpy_view(const dlpark__py_numpy *numpy, PyObject *array, dlpark_view *view);
+
+/* Describes an exact ndarray of a dtype of NumPy's own that is compact in row-major order; shape points into the array, and
+ * strides stay NULL. flags: DLPARK_VIEW_READ_ONLY or 0. False for any other. Not checked: a description, not a view. */
+bool dlpark__py_numpy_compact(PyObject *array, DLTensor *out, uint32_t *flags);
+
+/* Whether an exact ndarray's elements are of the other byte order. */
+bool dlpark__py_numpy_is_swapped(PyObject *array);
+
+/* Its dtype; borrowed. */
+PyObject *dlpark__py_numpy_dtype(PyObject *array);
+
+/* ---- numpy_make.c ---- */
+
+/* A new compact array whose elements are not set, and its view. NULL with an exception; BufferError for a dtype that
+ * NumPy lacks. */
+PyObject *dlpark__py_numpy_new(const dlpark__py_numpy *numpy, DLDataType dtype, int32_t ndim, const int64_t *shape,
+                               dlpark_view *view);
+
+/* An array on the memory of an owner's tensor, which the host must reach, kept alive by `owner`; not writeable where the
+ * flags say so, or it is unknown. Takes the reference of `owner` on success. */
+PyObject *dlpark__py_numpy_wrap(const dlpark__py_numpy *numpy, const DLTensor *tensor, uint64_t flags, PyObject *owner);
+
+/* ---- producer.c ---- */
+
+/* __dlpack_device__ of an object: 1 and the device; 0 where it has none; -1. */
+int dlpark__py_producer_device(dlpark__py_state *state, PyObject *object, DLDevice *out);
+
+/* __dlpack__ of an object: 1 and the tensor; 0, without an exception, where it has none; -1. `device` is what
+ * __dlpack_device__ said, or NULL. */
+int dlpark__py_producer_import(dlpark__py_state *state, PyObject *object, const DLDevice *device,
+                               const dlpark_py_options *options, dlpark_tensor *tensor, bool *is_copied);
+
+/* ---- interface_*.c, buffer_import.c: 1 and the tensor; 0, without an exception, where the object has none; -1 ---- */
+
+/* They give the memory of the object itself, and say that it was not copied; only elements of the other byte order are
+ * copied, where the options ask for them. Whether the device, `writable`, `to_compact` and a copy are as asked is for the
+ * caller to see to. Of `origin`, is_copied is written, and the stream where the object names one. */
+int dlpark__py_cuda_array_import(dlpark__py_state *state, PyObject *object, const dlpark_py_options *options,
+                                 dlpark_tensor *tensor, dlpark_py_origin *origin);
+int dlpark__py_array_struct_import(dlpark__py_state *state, PyObject *object, const dlpark_py_options *options,
+                                   dlpark_tensor *tensor, bool *is_copied);
+int dlpark__py_array_interface_import(dlpark__py_state *state, PyObject *object, const dlpark_py_options *options,
+                                      dlpark_tensor *tensor, bool *is_copied);
+int dlpark__py_buffer_import(dlpark__py_state *state, PyObject *object, const dlpark_py_options *options,
+                             dlpark_tensor *tensor, bool *is_copied);
+
+/* The device that dlpark__py_cuda_array_import() would say, without a look at the interface beyond that there is one: 1;
+ * 0, without an exception, where there is none; -1. */
+int dlpark__py_cuda_array_device(dlpark__py_state *state, PyObject *object, DLDevice *out);
+
+/* ---- py_stream.c ---- */
+
+/* Reads what a consumer passed as `stream`: NULL and None, an integer, an object with __cuda_stream__. ValueError where it
+ * means nothing on the device. 1 where the object is another library's queue (SYCL's on one_api), which only its own
+ * devices understand; then `out` is a handle of the object itself, borrowed. */
+int dlpark__py_stream_read(DLDevice device, PyObject *object, dlpark_stream *out);
+
+/* What to pass as `stream` to a producer on `device` for a consumer that works on `wanted` (NULL, None: its default
+ * stream, by its number on CUDA and ROCm). A new reference; NULL without an exception where the keyword is to be left out:
+ * on the host whatever is wanted, elsewhere where there is nothing to say. *failed on an exception. */
+PyObject *dlpark__py_stream_write(DLDevice device, PyObject *wanted, bool *failed);
+
+/* ---- capsule.c ---- */
+
+/*
+ * Consumes a capsule of either ABI, told by its name; of several threads that try, one succeeds.
+ *
+ * A capsule of another name, or whose tensor is refused, is left alone: its producer's destructor ends it. Only when
+ * memory fails has it been consumed, and the deleter called, once. Sets no exception, so that the caller can drop the
+ * capsule first.
+ *
+ * @param is_copied  out, optional. Whether the producer said that it made a copy for this exchange.
+ */
+dlpark_status dlpark__py_capsule_import(PyObject *capsule, dlpark_tensor *tensor, bool *is_copied, dlpark_error *err);
+
+#endif
