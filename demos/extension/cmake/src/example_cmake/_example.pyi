@@ -1,0 +1,6 @@
+from typing import Any, TypeVar
+
+_Tensor = TypeVar("_Tensor")
+
+def matmul(a: _Tensor, b: Any) -> _Tensor: ...
+def axpy(y: Any, x: Any, a: float = 1.0) -> None: ...

@@ -1,0 +1,14 @@
+/* What the sources of the extension share. */
+#ifndef EXAMPLE_H
+#define EXAMPLE_H
+
+#include <dlpark/python.h>
+
+DLPARK_BEGIN_C
+
+extern dlpark_signature matmul_signature;
+PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+DLPARK_END_C
+
+#endif
