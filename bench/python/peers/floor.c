@@ -1,0 +1,113 @@
+/*
+ * The floor: the least code that a hand-written extension can get by with. What a kit costs is measured against it.
+ *
+ *   bare(a, b, c)     a METH_FASTCALL function that looks at nothing
+ *   table(a, b, c)    three tensors of one type by its exchange table, which is looked up once; dtype, rank and order checked
+ *   kept(a)           an owning tensor by the same table, in an object
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <dlpark/dlpack.h>
+#include <stdbool.h>
+
+static PyTypeObject *floor_type;
+static const DLPackExchangeAPI *floor_api;
+
+static PyObject *floor_bare(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    (void)args;
+    (void)nargs;
+    Py_RETURN_NONE;
+}
+
+static const DLPackExchangeAPI *floor_find(PyObject *object)
+{
+    if (Py_TYPE(object) == floor_type)
+        return floor_api;
+    PyObject *capsule = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__dlpack_c_exchange_api__");
+    if (capsule == NULL)
+        return NULL;
+    floor_api = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    floor_type = Py_TYPE(object); /* of the tests' own types: they stay */
+    Py_DECREF(capsule);
+    return floor_api;
+}
+
+static bool floor_is_right(const DLTensor *tensor)
+{
+    return tensor->dtype.code == kDLFloat && tensor->dtype.bits == 32 && tensor->dtype.lanes == 1 &&
+           tensor->ndim == 2 && tensor->device.device_type == kDLCPU && tensor->strides[1] == 1 &&
+           tensor->strides[0] == tensor->shape[1];
+}
+
+static PyObject *floor_table(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    DLTensor tensors[3];
+
+    (void)module;
+    for (Py_ssize_t i = 0; i < nargs && i < 3; i++) {
+        const DLPackExchangeAPI *api = floor_find(args[i]);
+        if (api == NULL || api->dltensor_from_py_object_no_sync(args[i], &tensors[i]) != 0)
+            return NULL;
+        if (!floor_is_right(&tensors[i]))
+            return PyErr_Format(PyExc_TypeError, "argument %zd is not a float32 matrix", i);
+    }
+    Py_RETURN_NONE;
+}
+
+/* ---- Keeping one ---- */
+
+typedef struct floor_object {
+    PyObject_HEAD DLManagedTensorVersioned *managed;
+} floor_object;
+
+static void floor_dealloc(PyObject *self)
+{
+    DLManagedTensorVersioned *managed = ((floor_object *)self)->managed;
+
+    if (managed != NULL && managed->deleter != NULL)
+        managed->deleter(managed);
+    PyObject_Free(self);
+}
+
+static PyTypeObject floor_object_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "bench_floor.Kept",
+    .tp_basicsize = sizeof(floor_object),
+    .tp_dealloc = floor_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+};
+
+static PyObject *floor_kept(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    (void)nargs;
+    const DLPackExchangeAPI *api = floor_find(args[0]);
+    floor_object *self = api != NULL ? PyObject_New(floor_object, &floor_object_type) : NULL;
+    if (self == NULL)
+        return NULL;
+    self->managed = NULL;
+    if (api->managed_tensor_from_py_object_no_sync(args[0], &self->managed) != 0)
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+#define FLOOR_METHOD(function) ((PyCFunction)(void (*)(void))(function))
+
+static PyMethodDef floor_functions[] = {
+    {"bare", FLOOR_METHOD(floor_bare), METH_FASTCALL, NULL},
+    {"table", FLOOR_METHOD(floor_table), METH_FASTCALL, NULL},
+    {"kept", FLOOR_METHOD(floor_kept), METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef floor_module = {
+    PyModuleDef_HEAD_INIT, .m_name = "bench_floor", .m_size = -1, .m_methods = floor_functions,
+};
+
+PyMODINIT_FUNC PyInit_bench_floor(void);
+PyMODINIT_FUNC PyInit_bench_floor(void)
+{
+    return PyType_Ready(&floor_object_type) == 0 ? PyModule_Create(&floor_module) : NULL;
+}
