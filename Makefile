@@ -5,7 +5,7 @@ PARTNERS ?=
 MINUTES ?=
 export FRAMEWORK PARTNERS MINUTES
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-image-python check test test-asan test-tsan test-python coverage bench nightly-arch \
+.PHONY: help demo demo-image-python demo-extension check test test-asan test-tsan test-python coverage bench nightly-arch \
     nightly-exhaustive nightly-fuzz nightly-property symbols wheel install format clean
 
 help: ## this list
@@ -15,6 +15,9 @@ demo: demo-image-python ## a photograph from C to NumPy and back, without a copy
 
 demo-image-python: ## the same, by its own name
 	@tools/setup demo demos/image-python/run.sh
+
+demo-extension: ## two extensions of CPython, built from the wheel, exchange tensors (FRAMEWORK=torch for PyTorch's too)
+	@tools/setup demo-extension demos/extension/run.sh
 
 check: ## a minute: the tree's own rules, the core without a warning, its tests; needs a C compiler and CMake
 	@tools/check.sh
@@ -52,8 +55,8 @@ nightly-arch: ## the unit tests on s390x and armhf under qemu, and as 32-bit x86
 symbols: ## tests/abi/symbols.txt anew: the names that the shared library exports
 	@tools/setup build tests/abi/symbols.sh --update
 
-wheel: ## the Python package, in dist/
-	@tools/setup wheel python -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation -w dist .
+wheel: ## the Python package, in dist/: a wheel for each ABI that a python3.X on the PATH stands for
+	@tools/setup wheel tools/wheel
 
 install: ## the C libraries and headers, into PREFIX (/usr/local)
 	@cmake --preset package -DCMAKE_INSTALL_PREFIX=$(PREFIX)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Usage: check_includes.sh [ROOT]
 # The floors: core includes nothing of ours but core; formats, devices and each adapter include core and themselves;
-# python and cli stand above. Core, formats and devices include no outside library, only Python may know Python.
+# python and cli stand above. Within python the kit includes nothing of the module. Core, formats and devices include no
+# outside library, only Python may know Python.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
@@ -12,20 +13,22 @@ grep -n '^[ 	]*#[ 	]*include' $(cat "$work/files") /dev/null 2>/dev/null |
     sed 's/^\([^:]*\):\([0-9]*\):.*include[ 	]*\([<"]\)\([^>"]*\).*/\1 \2 \3 \4/' >"$work/includes" || true
 
 awk '
-    # The room of a file: src/core, src/adapters/image, cli; a public header lives where its source does.
+    # The room of a file: src/core, src/adapters/image, src/python/kit, cli; a public header lives where its source does,
+    # and those that are written for Python in its kit, with or without one.
     function room_of_path(path, part, n) {
         n = split(path, part, "/")
-        if (part[1] == "src" && part[2] == "adapters") return "adapters/" part[3]
+        if (part[1] == "src" && part[2] ~ /^(adapters|python)$/ && n > 3) return part[2] "/" part[3]
         if (part[1] == "src") return part[2]
         return part[1]
     }
     function room_of_header(name) {
-        return (name in source_room) ? source_room[name] : "core"
+        if (name in source_room) return source_room[name]
+        return name ~ /^(python|py_.*|call)$/ ? "python/kit" : "core"
     }
     function floor_of(room) {
         if (room == "core") return 0
         if (room ~ /^(formats|devices|adapters\/.*)$/) return 1
-        return 2
+        return room == "python/module" ? 3 : 2
     }
     FNR == NR {
         files[++count] = $1
@@ -53,11 +56,11 @@ awk '
         ours = $3 == "\"" || $4 ~ /^dlpark\//
         if (ours && target in header_room) {
             to = header_room[target]
-            if (to != from && floor_of(to) >= floor_of(from))
+            if (to != from && (floor_of(to) >= floor_of(from) || to == "cli"))
                 print $1 ":" $2 ": " from " includes " $4 " of " to ", which is not below it"
         } else if (ours && target ~ /\.c$/) {
             print $1 ":" $2 ": a source is included"
-        } else if ($4 ~ /^(Python|numpy\/.*)\.h$/ && from != "python") {
+        } else if ($4 ~ /^(Python|numpy\/.*)\.h$/ && from !~ /^python(\/|$)/) {
             print $1 ":" $2 ": " from " includes " $4 ", and only python may"
         } else if (!ours && from ~ /^(core|formats|devices)$/ && !($4 ~ LIBC)) {
             print $1 ":" $2 ": " from " includes <" $4 ">, and needs libc alone"

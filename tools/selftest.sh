@@ -179,6 +179,22 @@ expect fail includes 'a source is included'
 printf '#include "wrap.h"\n' >>"$tree/include/dlpark/version.h"
 printf '\n' >"$tree/include/dlpark/wrap.h"
 expect fail includes 'core includes wrap.h of adapters/one'
+mkdir -p "$tree/src/python/kit" "$tree/src/python/module"
+printf '#include "kit.h"\n#include <Python.h>\n#include <dlpark/py_wrap.h>\n' >"$tree/src/python/module/module.h"
+printf '#include "version.h"\n#include <Python.h>\n' >"$tree/include/dlpark/py_wrap.h"
+printf '#include <dlpark/py_wrap.h>\n' >"$tree/src/python/kit/kit.h"
+expect pass includes ''
+mkdir -p "$tree/src/python/kit" "$tree/src/python/module"
+printf '#define MODULE 1\n' >"$tree/src/python/module/module.h"
+printf '#include "module.h"\n' >"$tree/src/python/kit/kit.h"
+expect fail includes 'python/kit includes module.h of python/module'
+printf '#include <Python.h>\n' >"$tree/include/dlpark/py_wrap.h"
+printf '#include <dlpark/py_wrap.h>\n' >>"$tree/src/core/version.c"
+expect fail includes 'core includes dlpark/py_wrap.h of python/kit'
+mkdir -p "$tree/cli" "$tree/src/python/module"
+printf '#define CLI 1\n' >"$tree/cli/cli.h"
+printf '#include "cli.h"\n' >"$tree/src/python/module/module.h"
+expect fail includes 'python/module includes cli.h of cli'
 
 printf '[project]\nversion = "3.7.1"\n' >"$tree/pyproject.toml"
 expect fail version 'it has to be dynamic'
