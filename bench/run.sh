@@ -35,7 +35,8 @@ mkdir -p $results
 # build SETTING...: configures and compiles; the log says why not.
 build()
 {
-    cmake -S . -B $build -DCMAKE_BUILD_TYPE=Release -DDLPARK_BENCH=ON -DDLPARK_PYTHON=$python -DDLPARK_IMAGE=$image \
+    cmake -S . -B $build -DCMAKE_BUILD_TYPE=Release -DDLPARK_BENCH=ON -DDLPARK_PYTHON=$python -DDLPARK_BENCH_PYTHON=$python \
+        -DDLPARK_IMAGE=$image \
         "$@" >$build/build.log 2>&1 &&
         cmake --build $build --parallel 2 >>$build/build.log 2>&1
 }
@@ -83,10 +84,9 @@ for program in $build/bench/bench_*; do
     "$program" --instructions $results/$name.counts --json $results/$name.json || status=1
 done
 if [ $python = ON ]; then
-    for script in bench/*.py; do
-        name=$(basename "$script" .py)
-        [ "$name" != image_peers ] || [ $image = ON ] || continue
-        PYTHONPATH=$build/python python3 "$script" $quick --json $results/$name.json || status=1
+    for name in calls exchange copy_peers image_peers; do
+        [ $name != image_peers ] || [ $image = ON ] || continue
+        PYTHONPATH=$build/python python3 bench/python/$name.py $quick --json $results/$name.json || status=1
     done
 fi
 exit $status

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Strided copies of large and of small tensors: dlpark beside memcpy, NumPy, torch, OpenCV and a plain C loop.
 
-    bench/copy_peers.py [--quick] [--rounds N] [--only WORD] [--json FILE] [--library FILE]
+    bench/python/copy_peers.py [--quick] [--rounds N] [--only WORD] [--json FILE] [--library FILE]
 
 All copy between the same buffers, one after the other, round by round, in another order each round; times are CPU time
 of the thread, one thread each. A ratio is against memcpy of as many bytes as the copy must read and write, in cache
@@ -11,7 +11,6 @@ wrong; a missed target is printed and is no failure. --quick checks the results 
 
 import argparse
 import ctypes
-import importlib
 import json
 import random
 import statistics
@@ -22,19 +21,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from harness import optional
 
 MIB = 1 << 20
 TYPES = {1: np.uint8, 4: np.float32, 8: np.float64, 16: np.complex128}
 JOBS = ["transpose", "split", "join", "drop", "reverse", "second", "contiguous", "rows", "middle", "column"]
-
-
-def optional(name):
-    """A module, or None with a word about it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        print(f"copy_peers: without {name}: it is not installed", file=sys.stderr)
-        return None
 
 
 # ---- The shared object ----
@@ -286,7 +277,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--only", default="")
     parser.add_argument("--json")
-    built = Path(__file__).resolve().parent.parent / "build/bench/bench/libbench_copy_peers.so"
+    built = Path(__file__).resolve().parents[2] / "build/bench/bench/libbench_copy_peers.so"
     parser.add_argument("--library", default=str(built))
     options = parser.parse_args()
     library = ctypes.CDLL(options.library)

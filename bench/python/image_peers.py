@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What it costs to decode a picture from memory in Python: dlpark beside OpenCV, simplejpeg, Pillow and torchvision.
 
-    bench/image_peers.py [--quick] [--rounds N] [--json FILE]
+    bench/python/image_peers.py [--quick] [--rounds N] [--json FILE]
 
-Measured as in exchange.py: cases take turns in one process, times are CPU time of the thread, and every peer is told
+Measured as in harness.py: cases take turns in one process, times are CPU time of the thread, and every peer is told
 to use one. The order is another one each round: what the case before leaves in the caches and in the allocator counts
 among milliseconds. A ratio is the median over the rounds of dlpark's time against the peer's in the same round: below 1 dlpark
 is faster. Peers carry libraries of their own, whose versions are printed; dlpark uses the system's.
@@ -20,23 +20,13 @@ import statistics
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
 
 import numpy as np
 
 import dlpark
-from exchange import Case, machine, ratio, timed, turn_count
+from harness import Case, machine, optional, ratio, timed, turn_count, wrong_cases
 
-PHOTO = Path(__file__).resolve().parent.parent / "demos" / "image-python" / "photo.jpg"
-
-
-def optional(name):
-    """A module, or None with a word about it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        print(f"image_peers: without {name}: it is not installed", file=sys.stderr)
-        return None
+PHOTO = Path(__file__).resolve().parents[2] / "demos" / "image-python" / "photo.jpg"
 
 
 cv2 = optional("cv2")
@@ -314,7 +304,7 @@ def main():
     rows = [{"machine": machine(options.rounds), "versions": versions()}]
     wrong = missed = 0
     for group in all_groups(options.quick):
-        faults = [case.name for case in group.cases if not case.right(case.run())]
+        faults = wrong_cases(group)
         for name in faults:
             print(f"WRONG RESULT: {group.name}, {name}")
         wrong += len(faults)
