@@ -488,7 +488,7 @@ def test_torch_has_none(probe):
 def test_ours(probe):
     """What is taken is a tensor as any other."""
     tensor = take(probe, np.arange(6.0).reshape(2, 3).T)
-    assert repr(tensor) == "Tensor(float64[3, 2], cpu, strides=[1, 3])"
+    assert repr(tensor).startswith("Tensor(float64[3, 2], cpu, strides=[1, 3])\n")
     assert not tensor.is_copied
     again = dlpark.from_dlpack(tensor, copy=True)
     assert again.is_copied and again.strides == (2, 1)
