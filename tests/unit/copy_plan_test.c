@@ -4,7 +4,7 @@
  */
 #define _DEFAULT_SOURCE
 #include "copy_oracle.h"
-#include "copy_parts.h"
+#include "copy/copy_parts.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "element_parts.h"
+#include "elements/element_parts.h"
 
 #if LDBL_MANT_DIG == 113
 typedef long double quad;

@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#include "spec_parts.h"
+#include "spec/spec_parts.h"
 #include "spec_recogniser.h"
 
 static dlpark_spec spec;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "text_parts.h"
+#include "text/text_parts.h"
 
 static const dlpark__cut no_cut = {false, -1, -1};
 

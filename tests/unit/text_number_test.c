@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "text_parts.h"
+#include "text/text_parts.h"
 
 /* The text of a tensor of `count` elements in one dimension; of a lone element when it is 0. */
 static void assert_text(DLDataType dtype, int count, const void *data, uint64_t flags, const char *expected)

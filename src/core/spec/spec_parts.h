@@ -4,8 +4,8 @@
 #ifndef DLPARK_CORE_SPEC_PARTS_H
 #define DLPARK_CORE_SPEC_PARTS_H
 
-#include "internal.h"
-#include "sink.h"
+#include "../internal.h"
+#include "../sink.h"
 
 /* The device types that the word `cpu` stands for. */
 #define DLPARK__SPEC_HOST                                                                                              \

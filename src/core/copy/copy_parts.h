@@ -4,8 +4,8 @@
 #ifndef DLPARK_CORE_COPY_PARTS_H
 #define DLPARK_CORE_COPY_PARTS_H
 
-#include "internal.h"
-#include "kernels/kernels.h"
+#include "../internal.h"
+#include "../kernels/kernels.h"
 
 /* What the innermost dimensions of a copy are. */
 typedef enum dlpark__copy_kind {

@@ -7,7 +7,7 @@
 #ifndef DLPARK_CORE_TRANSFORM_PARTS_H
 #define DLPARK_CORE_TRANSFORM_PARTS_H
 
-#include "internal.h"
+#include "../internal.h"
 
 /* A rank that common tensors have: more dimensions take a path with room for all. */
 enum { TRANSFORM_FEW = 8 };

@@ -5,7 +5,7 @@
 #ifndef DLPARK_CORE_WALK_PARTS_H
 #define DLPARK_CORE_WALK_PARTS_H
 
-#include "internal.h"
+#include "../internal.h"
 
 /* One dimension, strides in bits. */
 typedef struct dlpark__walk_dim {

@@ -5,7 +5,7 @@
 #ifndef DLPARK_CORE_COMPARE_PARTS_H
 #define DLPARK_CORE_COMPARE_PARTS_H
 
-#include "internal.h"
+#include "../internal.h"
 
 /* Which codes of a float are NaN, and which are zero: c is NaN when ((c - offset) & mask) > above, and two codes are
  * both zero when neither has a bit of `zero`. */

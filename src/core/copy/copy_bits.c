@@ -2,8 +2,8 @@
  * Copies of elements that share bytes: any sub-byte dtype, packed or padded on either side, at any bit offset and with
  * any strides. A padded element is written with the rest of its bytes zero; of packed ones, no other bit changes.
  */
-#include "bits_parts.h"
-#include "walk_parts.h"
+#include "../elements/bits_parts.h"
+#include "../elements/walk_parts.h"
 
 typedef struct bits_job {
     unsigned width; /* bits of an element */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pair.h"
+#include "../pair.h"
 #include "tensor_parts.h"
-#include "usual.h"
+#include "../usual.h"
 
 /* What a pass over given dimensions gathers. Meaningless unless everything that went into `any` was below the limit. */
 typedef struct usual_sum {

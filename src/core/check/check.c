@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "check_parts.h"
-#include "pair.h"
-#include "usual.h"
+#include "../pair.h"
+#include "../usual.h"
 
 _Static_assert(DLPARK__FLAGS_KNOWN == 7, "known flags are compared as one number");
 

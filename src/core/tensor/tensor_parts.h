@@ -4,7 +4,7 @@
 #ifndef DLPARK_TENSOR_PARTS_H
 #define DLPARK_TENSOR_PARTS_H
 
-#include "internal.h"
+#include "../internal.h"
 
 /* ---- tensor_desc.c ---- */
 

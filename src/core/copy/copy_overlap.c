@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bits_parts.h"
-#include "walk_parts.h"
+#include "../elements/bits_parts.h"
+#include "../elements/walk_parts.h"
 
 /* Both views have these dimensions. Blocks of the innermost ones are moved as a whole, one after the other. */
 typedef struct overlap_plan {

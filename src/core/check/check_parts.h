@@ -4,7 +4,7 @@
 #ifndef DLPARK_CHECK_PARTS_H
 #define DLPARK_CHECK_PARTS_H
 
-#include "internal.h"
+#include "../internal.h"
 
 /* Where faults go: as many as fit, and how many there were. */
 typedef struct dlpark__faults {

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "pair.h"
+#include "../pair.h"
 #include "tensor_parts.h"
 
 void dlpark__part_end(void *root)

@@ -6,7 +6,7 @@
 
 #include <dlpark/element.h>
 
-#include "internal.h"
+#include "../internal.h"
 
 /*
  * Reads one lane of a dtype that dlpark_dtype_check() accepts; `dtype.lanes` is not looked at. `at` has any alignment.

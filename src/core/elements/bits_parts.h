@@ -5,7 +5,7 @@
 #ifndef DLPARK_CORE_BITS_PARTS_H
 #define DLPARK_CORE_BITS_PARTS_H
 
-#include "internal.h"
+#include "../internal.h"
 
 /* The byte that has a bit counted from `base`, also before it: >> rounds down in every compiler that we know. */
 static inline const unsigned char *dlpark__bits_byte(const void *base, int64_t bit)

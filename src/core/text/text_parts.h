@@ -7,8 +7,8 @@
 
 #include <dlpark/text.h>
 
-#include "element_parts.h"
-#include "sink.h"
+#include "../elements/element_parts.h"
+#include "../sink.h"
 
 /* ---- text_float.c ---- */
 
