@@ -1,5 +1,7 @@
 """Indexing: exactly NumPy's basic indexing, in results and in what is refused."""
 
+import ctypes
+
 import hostile
 import numpy as np
 import pytest
@@ -17,6 +19,10 @@ class Number:
 
     def __index__(self):
         return self.value
+
+
+sequence_item = ctypes.pythonapi.PySequence_GetItem
+sequence_item.restype, sequence_item.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_ssize_t]
 
 
 @st.composite
@@ -127,6 +133,18 @@ def test_what_is_out_of_range_is_named(key, message):
     with pytest.raises(IndexError) as caught:
         tensor[key]
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("index", [-(2**63), -5, -4, -3, -1, 0, 2, 3, 2**63 - 1])
+def test_an_index_of_the_sequence_protocol(index):
+    """C code counts a negative one from the end before it comes to the type, which must not do so once more."""
+    values = [5, 6, 7]
+    tensor = dlpark.from_dlpack(np.array(values))
+    if -3 <= index < 3:
+        assert sequence_item(tensor, index).item() == sequence_item(values, index)
+    else:
+        with pytest.raises(IndexError, match=f"index {index} is out of range for dimension 0 with extent 3"):
+            sequence_item(tensor, index)
 
 
 def test_up_to_64_dimensions():

@@ -222,6 +222,12 @@ PyObject *dlpark__py_tensor_at(PyObject *self, Py_ssize_t index)
     dlpark__py_tensor_describe(self, &view);
     if (view.ndim == 0)
         return PyErr_Format(PyExc_IndexError, "1 index for a tensor of rank 0");
+    int64_t extent = view.shape[0];
+    if (index < 0 || index >= extent) { /* counted from the end already, by whoever calls the slot */
+        PyErr_Format(PyExc_IndexError, "index %lld is out of range for dimension 0 with extent %lld",
+                     (long long)(index < 0 ? index - extent : index), (long long)extent);
+        return NULL;
+    }
     dlpark_status status = dlpark_view_index(&view, 0, index, &err);
     return dlpark__py_tensor_finish(self, &view, status, &err);
 }
