@@ -291,6 +291,7 @@ WRONG = [
     ({"typestr": b"<f4"}, TypeError, "'typestr' must be a str, not bytes"),
     ({"typestr": "f4"}, BufferError, 'typestr "f4" is not of the form'),
     ({"typestr": "<f4\0"}, BufferError, "null character"),
+    ({"typestr": "<f4[3]"}, BufferError, 'typestr "<f4\\[3\\]" is not of the form'),
     ({"typestr": "<f16"}, BufferError, "the kind 'f' with items of 16 bytes is of no dtype"),
     ({"typestr": "|V4"}, BufferError, "a structure, or bytes of no known meaning"),
     ({"typestr": "|V4", "descr": [("a", "<i2"), ("b", "<i2")]}, BufferError, "a structure"),

@@ -161,6 +161,8 @@ static void typestrs_that_are_no_numbers(void **state)
         {"<f/", "not of the form"},
         {"<f:", "not of the form"},
         {"<f1234567890", "not of the form"},
+        {"<f4[3]", "not of the form"},
+        {"<f4[ns]", "not of the form"},
         {"<f0", "2, 4 or 8"},
         {"<f1", "2, 4 or 8"},
         {"<f3", "2, 4 or 8"},

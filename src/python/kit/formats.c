@@ -180,7 +180,8 @@ dlpark_status dlpark__py_typestr_split(const char *text, dlpark__py_typestr *out
         nbytes = 10 * nbytes + (*digit++ - '0');
     bool has_size = digit != text + 2 || text[1] == 'O'; /* NumPy says "|O" */
     /* Times have a unit at the end: "<M8[ns]". */
-    if (!has_order || text[1] == '\0' || !has_size || (*digit != '\0' && *digit != '['))
+    bool has_end = *digit == '\0' || (*digit == '[' && strchr("mM", text[1]) != NULL);
+    if (!has_order || text[1] == '\0' || !has_size || !has_end)
         return dlpark_error_set(err, DLPARK_E_DTYPE, "the typestr \"%.64s\" is not of the form \"<f4\"", text);
     *out = (dlpark__py_typestr){nbytes > 1 && *text == FORMATS_IS_OTHER, text[1], nbytes};
     return DLPARK_OK;
