@@ -117,6 +117,22 @@ def test_buffers_of_whoever_loads(kind, readonly):
         given.append(0)
 
 
+def test_nobody_can_release_the_buffer():
+    """Whatever the garbage collector shows: a memoryview among it could be released behind the tensor's back."""
+    source = bytearray(np.arange(1000.0).tobytes())
+    pickled, _ = out_of_band(dlpark.from_dlpack(np.arange(1000.0)))
+    before = [id(each) for each in gc.get_objects()]
+    tensor = pickle.loads(pickled, buffers=[source])
+    for each in gc.get_objects():
+        if isinstance(each, memoryview) and id(each) not in before:
+            each.release()
+    with pytest.raises(BufferError, match="cannot be re-sized"):
+        source.append(0)
+    assert tensor[999].item() == 999
+    del tensor
+    source.append(0)
+
+
 def test_read_only_out_of_band():
     array = np.arange(4)
     array.flags.writeable = False
@@ -192,7 +208,8 @@ def test_protocols_of_another_kind(protocol):
         ((b"1", "uint4", (2,), False, True), ValueError, "takes 2 bytes"),
         ((12345678, "int64", (1,), False, False), TypeError, "bytes-like"),
         (("12345678", "int64", (1,), False, False), TypeError, "bytes-like"),
-        ((np.zeros((4, 2), "u1")[:, 0], "uint8", (4,), False, False), BufferError, "contiguous"),
+        ((np.zeros((4, 2), "u1")[:, 0], "uint8", (4,), False, False), ValueError, "contiguous"),  # NumPy's own
+        ((memoryview(b"12345678")[::2], "uint8", (4,), False, False), BufferError, "contiguous"),
         ((b"12345678", "int64", (1,), False), TypeError, "5 positional arguments"),
         ((), TypeError, "5 positional arguments"),
     ],

@@ -2,6 +2,7 @@
  * Pickles of a Tensor (PEP 574: the memory itself travels out of band where the pickler can), and the module `copy`.
  */
 #include "arguments.h"
+#include "interface_parts.h"
 #include "tensor_methods.h"
 
 /* From this version of pickle's protocol on buffers may travel out of band. */
@@ -141,8 +142,8 @@ static int pickle_read_claim(PyObject *const *args, pickle_claim *out)
     return 0;
 }
 
-/* A tensor of the memory, which it keeps by `memory`, and takes on success. */
-static int pickle_make(const pickle_claim *claim, PyObject *memory, const Py_buffer *buffer, dlpark_tensor *out)
+/* A tensor of the buffer, which `holder` keeps. */
+static int pickle_make(const pickle_claim *claim, PyObject *holder, const Py_buffer *buffer, dlpark_tensor *out)
 {
     dlpark_view view;
     dlpark_error err;
@@ -153,12 +154,12 @@ static int pickle_make(const pickle_claim *claim, PyObject *memory, const Py_buf
         .ndim = claim->shape.count,
         .shape = DLPARK_DIMS(claim->shape.values),
         .flags = (is_read_only ? DLPARK_TENSOR_READ_ONLY : 0) | (claim->is_padded ? DLPARK_TENSOR_PADDED : 0),
-        .owner = Py_NewRef(memory),
+        .owner = Py_NewRef(holder),
         .release = dlpark__py_drop_anywhere,
     };
 
     if (dlpark_tensor_new(out, &desc, &view, &err) != DLPARK_OK) {
-        Py_DECREF(memory);
+        Py_DECREF(holder);
         dlpark__py_raise_value(&err);
         return -1;
     }
@@ -178,24 +179,21 @@ PyObject *dlpark__py_from_buffer(PyObject *module, PyObject *const *args, Py_ssi
     const dlpark_py_origin origin = {.path = DLPARK_PY_PATH_BUFFER};
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     pickle_claim claim;
-    Py_buffer buffer;
+    Py_buffer *buffer = NULL;
     PyObject *object = NULL;
 
     if (nargs != 5)
         return PyErr_Format(PyExc_TypeError, "_from_buffer() takes 5 positional arguments (%zd given)", nargs);
     if (pickle_read_claim(args, &claim) < 0)
         return NULL;
-    /* The memoryview holds the buffer for as long as it lives, and nobody else has it. */
-    PyObject *memory = PyMemoryView_FromObject(args[0]);
-    if (memory == NULL)
+    /* No memoryview: the garbage collector shows it to everybody, and whoever releases it pulls the memory away. */
+    PyObject *holder = dlpark__py_buffer_hold(args[0], PyBUF_SIMPLE, false, &buffer);
+    if (holder == NULL)
         return NULL;
-    if (PyObject_GetBuffer(memory, &buffer, PyBUF_SIMPLE) == 0) {
-        if (pickle_make(&claim, memory, &buffer, &tensor) == 0)
-            object = dlpark__py_tensor_object_new(state->tensor_type, &tensor, &origin);
-        dlpark__py_tensor_release(&tensor); /* ours still, only if there is no object */
-        PyBuffer_Release(&buffer);
-    }
-    dlpark__py_drop(memory);
+    if (pickle_make(&claim, holder, buffer, &tensor) == 0)
+        object = dlpark__py_tensor_object_new(state->tensor_type, &tensor, &origin);
+    dlpark__py_tensor_release(&tensor); /* ours still, only if there is no object */
+    dlpark__py_drop(holder);
     return object;
 }
 
