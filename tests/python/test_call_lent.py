@@ -172,6 +172,92 @@ def test_what_has_no_owner_is_looked_at_again(look, second):
     assert told["args"][0]["lent"] == 1 and x.lent == 2
 
 
+class Fake:
+    """Says that it is NumPy's bool, and does something when it is asked which."""
+
+    __module__ = "numpy"
+
+    def __init__(self, act):
+        self.act = act
+
+    def __bool__(self):
+        self.act()
+        return True
+
+
+Fake.__name__ = "bool"
+
+
+class Heir(Tabled):
+    """A class derived from one with a table: its own code runs when the kit asks whether gradients are needed."""
+
+    @property
+    def requires_grad(self):
+        self.act()
+        return False
+
+
+class Nosy(type):
+    """Does something when anybody asks what its class has."""
+
+    def __getattribute__(cls, name):
+        type.__getattribute__(cls, "act")()
+        return type.__getattribute__(cls, name)
+
+
+def make_heir(act):
+    heir = lender(Heir, shape=(4,))
+    heir.act = act
+    return heir
+
+
+def make_nosy(act, **members):
+    """Of a class that no call has seen."""
+    return Nosy("Fresh", (Lender,), {"act": staticmethod(act), **members})(Foreign(shape=(4,)))
+
+
+FOREIGN = {
+    "bool": ("bool", Fake),
+    "gradients": ("f32[4] c mut", make_heir),
+    "gradients of any": ("any mut", make_heir),
+    "table": ("f32[4] c", lambda act: make_nosy(act, __dlpack_c_exchange_api__=capsule(table()))),
+}
+
+
+@pytest.mark.parametrize("way", FOREIGN)
+@pytest.mark.parametrize("cls", [Tabled, LendOnly])
+@pytest.mark.parametrize("result", ["", " -> f32[2]"])
+def test_whatever_code_runs_beside_what_is_lent(probe, way, cls, result):
+    x, other, (spec, make) = lender(cls), Foreign(shape=(7,)), FOREIGN[way]
+    function = probe.function(f"f(a: f32[n,k] c, b: {spec}){result}", bare=True)
+
+    def act():
+        x.foreign = other
+
+    with pytest.raises(RuntimeError, match=r"^f\(\) argument 'a' was changed while the call was reading it$"):
+        function(x, make(act))
+    assert len(other.calls) == x.owned
+
+
+def test_what_a_deleter_of_an_earlier_signature_does(probe):
+    """A capsule that only the first signature wanted is ended when the second one fits."""
+    x, other, foreign = lender(), Foreign(shape=(7,)), Foreign(shape=(4,))
+
+    def act(_):
+        x.foreign = other
+
+    foreign.callback = hostile.DELETER(act)
+    foreign.managed.deleter = ctypes.cast(foreign.callback, ctypes.c_void_p)
+    function = probe.function("f(a: f32[n,k], b: f32[4], n: int)", "f(a: f32[n,k], b: object, n: str)", bare=True)
+    with pytest.raises(RuntimeError, match="argument 'a' was changed while the call was reading it"):
+        function(x, foreign.capsule(), "s")
+
+
+def test_a_type_is_looked_at_before_anything_is_lent(look):
+    x = lender(with_table())
+    assert [each["lent"] for each in look("f(a: f32[n,k] c, b: f32)", x, x)["args"]] == [1, 1]
+
+
 def test_what_has_no_owner_and_fails_the_second_time(probe):
     x = lender(LendOnly)
 

@@ -166,9 +166,9 @@ typedef struct call_met {
     size_t managed_offset; /* in a Tensor object */
 } call_met;
 
-static inline void call_meet(const dlpark__call_reader *reader, PyTypeObject *type, call_met *met)
+static inline void call_meet(dlpark__call_reader *reader, PyTypeObject *type, call_met *met)
 {
-    const dlpark__py_type *entry = dlpark__py_type_of(reader->state, type);
+    const dlpark__py_type *entry = dlpark__call_type_of(reader, type);
 
     met->type = type;
     met->route = entry->route;
@@ -180,7 +180,7 @@ static inline void call_meet(const dlpark__call_reader *reader, PyTypeObject *ty
     }
 }
 
-static CALL_INLINE bool call_read_plain(const dlpark__call_reader *reader, const dlpark_signature_argument *argument,
+static CALL_INLINE bool call_read_plain(dlpark__call_reader *reader, const dlpark_signature_argument *argument,
                                         PyObject *object, call_met *met)
 {
     dlpark_call *call = reader->call;
@@ -213,12 +213,8 @@ static dlpark__call_outcome call_read_scalar(dlpark__call_reader *reader, const 
 {
     dlpark_call *call = reader->call;
     int32_t index = (int32_t)(argument - call->signature->arguments);
-    bool foreign = false;
-    dlpark__call_outcome outcome = dlpark__call_read_scalar(call, index, object, &foreign, reader->why);
 
-    if (foreign && call->lent != 0 && outcome == DLPARK__CALL_FITS && dlpark__call_own_after(call) < 0)
-        return DLPARK__CALL_RAISED;
-    return outcome;
+    return dlpark__call_read_scalar(call, index, object, &reader->foreign, reader->why);
 }
 
 /* What `same(a)` of a later spec asks: plain tensors do not tell on their way. */
@@ -331,10 +327,16 @@ static CALL_INLINE dlpark__call_outcome call_read(dlpark__call_reader *reader, P
         outcome = call_read_values(reader, args, nargs);
     else
         outcome = call_read_bound(reader, args, nargs, kwnames);
-    if (DLPARK_UNLIKELY(outcome != DLPARK__CALL_FITS) || signature->nresults == 0)
+    if (DLPARK_UNLIKELY(outcome != DLPARK__CALL_FITS))
         return outcome;
-    call_tell_dtypes(call);
-    return dlpark__call_make_results(call, reader->state) == 0 ? DLPARK__CALL_FITS : DLPARK__CALL_RAISED;
+    if (signature->nresults != 0) {
+        call_tell_dtypes(call);
+        if (dlpark__call_make_results(call, reader->state) < 0)
+            return DLPARK__CALL_RAISED;
+    }
+    if (DLPARK_UNLIKELY(reader->foreign) && dlpark__call_settle(call) < 0)
+        return DLPARK__CALL_RAISED;
+    return DLPARK__CALL_FITS;
 }
 
 dlpark__call_outcome dlpark__call_read(dlpark_call *call, dlpark__py_state *state, const dlpark_signature *signature,

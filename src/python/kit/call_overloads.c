@@ -59,7 +59,12 @@ int dlpark_call_begin_overloads(dlpark_call *call, PyObject *module, const dlpar
             outcome = reasons != NULL ? outcome : DLPARK__CALL_RAISED;
         }
     }
+    bool carried = carry.count > 0;
     overloads_drop_carry(&carry);
+    if (carried && outcome == DLPARK__CALL_FITS && dlpark__call_settle(call) < 0) {
+        outcome = DLPARK__CALL_RAISED;
+        fitting = -1;
+    }
     if (outcome == DLPARK__CALL_REFUSED)
         overloads_refuse(overloads, reasons);
     else

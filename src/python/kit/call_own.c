@@ -71,17 +71,33 @@ int dlpark__call_own(dlpark_call *call)
     return 0;
 }
 
-int dlpark__call_own_after(dlpark_call *call)
+/* Those whose table gives owners, or the others. */
+static int own_all(dlpark_call *call, bool owners)
 {
     for (int32_t i = 0; i < call->signature->ntensors; i++) {
         if ((call->lent >> i & 1) == 0)
             continue;
         const DLPackExchangeAPI *table = dlpark_py_exchange_of(Py_TYPE(call->tensors[i].object));
         bool owns = table == NULL || table->managed_tensor_from_py_object_no_sync != NULL;
-        if ((owns ? own_tensor(call, i) : own_look_again(call, i, table)) < 0)
+        if (owns == owners && (owns ? own_tensor(call, i) : own_look_again(call, i, table)) < 0)
             return -1;
     }
     return 0;
+}
+
+int dlpark__call_own_after(dlpark_call *call)
+{
+    /* Nothing changes what is owned; what can only be looked at comes last. */
+    return own_all(call, true) < 0 ? -1 : own_all(call, false);
+}
+
+int dlpark__call_settle(dlpark_call *call)
+{
+    if (dlpark__call_own_after(call) == 0)
+        return 0;
+    dlpark__call_release_results(call);
+    dlpark__call_release_arguments(call, NULL);
+    return -1;
 }
 
 int dlpark__call_order(void *context, DLDevice device, void *producer, void *consumer)

@@ -30,7 +30,18 @@ typedef struct dlpark__call_reader {
     dlpark__call_carry *carry; /* NULL where there is one signature */
     dlpark_error *why;
     dlpark_view *view; /* of the tensor that is being read */
+    bool foreign;      /* code of objects' own has run, which may have changed what had been lent before */
 } dlpark__call_reader;
+
+/* What is known of a type. To find out may run foreign code, beside what has been lent so far. */
+static inline const dlpark__py_type *dlpark__call_type_of(dlpark__call_reader *reader, PyTypeObject *type)
+{
+    unsigned nlooks = __atomic_load_n(&reader->state->nlooks, __ATOMIC_RELAXED);
+    const dlpark__py_type *entry = dlpark__py_type_of(reader->state, type);
+
+    reader->foreign |= reader->call->lent != 0 && nlooks != __atomic_load_n(&reader->state->nlooks, __ATOMIC_RELAXED);
+    return entry;
+}
 
 /* ---- call.c ---- */
 
@@ -95,6 +106,9 @@ int dlpark__call_own(dlpark_call *call);
 /* The same after foreign code ran that may have changed them: RuntimeError where it did. What has no owner is looked at
  * once more. */
 int dlpark__call_own_after(dlpark_call *call);
+
+/* The same for a call that has been read; on failure all that it holds is released. */
+int dlpark__call_settle(dlpark_call *call);
 
 /* dlpark_py_options.order of a call: all work is on the stream of its first device tensor. */
 int dlpark__call_order(void *call, DLDevice device, void *producer, void *consumer);

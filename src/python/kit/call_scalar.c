@@ -101,7 +101,8 @@ static bool scalar_is_numpy_bool(PyObject *object)
     return is_numpy && (strcmp(name.text, "bool") == 0 || strcmp(name.text, "bool_") == 0);
 }
 
-static dlpark__call_outcome scalar_read_bool(dlpark_call *call, int32_t index, PyObject *object, dlpark_error *why)
+static dlpark__call_outcome scalar_read_bool(dlpark_call *call, int32_t index, PyObject *object, bool *foreign,
+                                             dlpark_error *why)
 {
     int truth;
 
@@ -109,6 +110,7 @@ static dlpark__call_outcome scalar_read_bool(dlpark_call *call, int32_t index, P
         call->scalars[index].integer = object == Py_True;
         return DLPARK__CALL_FITS;
     }
+    *foreign = true; /* anybody can say that a class is NumPy's */
     if (!scalar_is_numpy_bool(object))
         return scalar_refuse(call, index, "bool", object, why);
     truth = PyObject_IsTrue(object);
@@ -144,7 +146,7 @@ dlpark__call_outcome dlpark__call_read_scalar(dlpark_call *call, int32_t index, 
     case DLPARK_SIGNATURE_FLOAT:
         return scalar_read_float(call, index, object, foreign, why);
     case DLPARK_SIGNATURE_BOOL:
-        return scalar_read_bool(call, index, object, why);
+        return scalar_read_bool(call, index, object, foreign, why);
     case DLPARK_SIGNATURE_STR:
         return scalar_read_str(call, index, object, why);
     default:

@@ -63,8 +63,8 @@ void dlpark__call_view(const dlpark_call_tensor *tensor, dlpark_view *view)
 /* ---- Reading ---- */
 
 /* What is done for an argument that is not just lent host memory. */
-static DLPARK_COLD dlpark__call_outcome tensor_settle(dlpark__call_reader *reader,
-                                                      const dlpark_signature_argument *argument, bool foreign)
+static DLPARK_COLD dlpark__call_outcome tensor_settle(const dlpark__call_reader *reader,
+                                                      const dlpark_signature_argument *argument)
 {
     dlpark_call *call = reader->call;
     const dlpark_call_tensor *tensor = &call->tensors[argument->tensor];
@@ -79,15 +79,24 @@ static DLPARK_COLD dlpark__call_outcome tensor_settle(dlpark__call_reader *reade
         call->has_stream = true;
         call->stream_device = tensor->tensor.device;
     }
-    /* Code that ran may have changed what was lent before. */
-    if (foreign && call->lent != 0 && dlpark__call_own_after(call) < 0)
-        return DLPARK__CALL_RAISED;
     return DLPARK__CALL_FITS;
+}
+
+/* How the type of an object is known before it is asked. */
+typedef struct tensor_way {
+    dlpark__py_route route;
+    bool is_heir;
+} tensor_way;
+
+/* Whether Python code may have run for an owner: a table's functions are C, but for what they call of a subclass. */
+static bool tensor_is_foreign(tensor_way way, DLDataType dtype)
+{
+    return way.route != DLPARK__PY_ROUTE_EXCHANGE || way.is_heir || dtype.code == kDLComplex;
 }
 
 /* The view is that of the object, and fits. Takes `managed`. */
 static dlpark__call_outcome tensor_keep(dlpark__call_reader *reader, const dlpark_signature_argument *argument,
-                                        PyObject *object, dlpark__py_route route, DLManagedTensorVersioned *managed)
+                                        PyObject *object, tensor_way way, DLManagedTensorVersioned *managed)
 {
     dlpark_call *call = reader->call;
     dlpark_call_tensor *tensor = &call->tensors[argument->tensor];
@@ -102,13 +111,12 @@ static dlpark__call_outcome tensor_keep(dlpark__call_reader *reader, const dlpar
     tensor->managed = managed;
     tensor->object = object;
     if (DLPARK_LIKELY(managed == NULL))
-        call->lent |= route == DLPARK__PY_ROUTE_EXCHANGE ? bit : 0;
+        call->lent |= way.route == DLPARK__PY_ROUTE_EXCHANGE ? bit : 0;
     else
         call->owned |= bit;
+    reader->foreign |= managed != NULL && tensor_is_foreign(way, tensor->tensor.dtype);
     if (DLPARK_UNLIKELY(managed != NULL || tensor->tensor.device.device_type != kDLCPU))
-        return tensor_settle(reader, argument,
-                             managed != NULL &&
-                                 (route != DLPARK__PY_ROUTE_EXCHANGE || tensor->tensor.dtype.code == kDLComplex));
+        return tensor_settle(reader, argument);
     return DLPARK__CALL_FITS;
 }
 
@@ -131,8 +139,8 @@ dlpark__call_outcome dlpark__call_read_tensor(dlpark__call_reader *reader, const
                                               PyObject *object)
 {
     DLPARK_UNINITIALIZED dlpark_view view;
-    const dlpark__py_type *entry = dlpark__py_type_of(reader->state, Py_TYPE(object));
-    dlpark__py_route route = entry->route;
+    const dlpark__py_type *entry = dlpark__call_type_of(reader, Py_TYPE(object));
+    tensor_way way = {entry->route, entry->is_heir};
     DLManagedTensorVersioned *managed;
 
     reader->view = &view;
@@ -145,5 +153,5 @@ dlpark__call_outcome dlpark__call_read_tensor(dlpark__call_reader *reader, const
         if (outcome != DLPARK__CALL_FITS)
             return outcome;
     }
-    return tensor_keep(reader, argument, object, route, managed);
+    return tensor_keep(reader, argument, object, way, managed);
 }

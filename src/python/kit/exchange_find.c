@@ -74,8 +74,8 @@ static bool find_is_own(dlpark__py_state *state, PyObject *class, PyObject *name
 }
 
 /* Whether on the way from the type to the class that has the table there is one with a __dlpack__ of its own, which
- * knows something that the table does not. */
-static bool find_is_overridden(dlpark__py_state *state, PyTypeObject *type, PyObject *name)
+ * knows something that the table does not. *is_heir: that class is another one. */
+static bool find_is_overridden(dlpark__py_state *state, PyTypeObject *type, PyObject *name, bool *is_heir)
 {
     bool overridden = false;
     PyObject *order = PyObject_GetAttrString((PyObject *)type, "__mro__");
@@ -84,6 +84,7 @@ static bool find_is_overridden(dlpark__py_state *state, PyTypeObject *type, PyOb
     dlpark__py_error_forget(state);
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *class = PyTuple_GetItem(order, i);
+        *is_heir = i > 0;
         if (find_is_own(state, class, name))
             break;
         overridden = overridden || find_is_own(state, class, state->name_dlpack);
@@ -93,16 +94,17 @@ static bool find_is_overridden(dlpark__py_state *state, PyTypeObject *type, PyOb
 }
 
 int dlpark__py_exchange_find(dlpark__py_state *state, PyTypeObject *type, const DLPackExchangeAPI **out,
-                             bool *overridden)
+                             bool *overridden, bool *is_heir)
 {
     PyObject *names[] = {state->name_exchange, state->name_exchange_old};
 
     *out = NULL;
     *overridden = false;
+    *is_heir = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int found = find_named(state, type, names[i], out);
         if (found == 1)
-            *overridden = find_is_overridden(state, type, names[i]);
+            *overridden = find_is_overridden(state, type, names[i], is_heir);
         if (found != 0)
             return found;
     }

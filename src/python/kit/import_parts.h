@@ -9,10 +9,10 @@
 /* ---- exchange_find.c ---- */
 
 /* Looks for a type's exchange table: 1, and the table; 0 where there is none; -1, without an exception, when it could not
- * be looked for. *overridden: a subclass of the class that has it has a __dlpack__ of its own. What memory failed for is
- * in state->starved. */
+ * be looked for. *overridden: a subclass of the class that has it has a __dlpack__ of its own. *is_heir: the type is a
+ * subclass of the class that has it. What memory failed for is in state->starved. */
 int dlpark__py_exchange_find(dlpark__py_state *state, PyTypeObject *type, const DLPackExchangeAPI **out,
-                             bool *overridden);
+                             bool *overridden, bool *is_heir);
 
 /* ---- import_fit.c ---- */
 

@@ -112,6 +112,7 @@ typedef struct dlpark__py_type {
     dlpark_spec_framework framework;
     unsigned version; /* of the type's attributes when it was looked at, where that can be known */
     bool asks_grad;   /* objects may have an attribute requires_grad */
+    bool is_heir;     /* the table is that of a class which it derives from: its own code may run behind it */
 } dlpark__py_type;
 
 #define DLPARK__PY_TYPES_NBITS 8
@@ -158,6 +159,7 @@ typedef struct dlpark__py_state {
     PyMutex mutex; /* of `types` */
 #endif
     bool starved;                 /* memory failed while a type was looked at */
+    unsigned nlooks;              /* how often one was, which may have run foreign code */
     dlpark__py_type unremembered; /* what was found last that is not in the cache; borrows the type */
     dlpark__py_installed installed[DLPARK_PY_EXCHANGE_MAX];
     dlpark__py_device_tuple devices[DLPARK__PY_DEVICES];

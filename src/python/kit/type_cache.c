@@ -97,10 +97,11 @@ static bool type_look(dlpark__py_state *state, dlpark__py_type *entry, PyTypeObj
     bool overridden = false;
 
     __atomic_store_n(&state->starved, false, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&state->nlooks, 1, __ATOMIC_RELAXED);
     *entry = (dlpark__py_type){.type = type};
     const dlpark__py_shared *shared = dlpark__py_shared_peek(state);
     const dlpark__py_numpy *numpy = dlpark__py_numpy_get(state);
-    int found = dlpark__py_exchange_find(state, type, &entry->exchange, &overridden);
+    int found = dlpark__py_exchange_find(state, type, &entry->exchange, &overridden, &entry->is_heir);
     if (PyType_IsSubtype(type, &PyCapsule_Type)) {
         entry->route = DLPARK__PY_ROUTE_CAPSULE;
     } else if (shared != NULL && type == shared->tensor_type) {
