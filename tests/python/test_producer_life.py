@@ -193,6 +193,54 @@ def test_ended_after_the_interpreter(kind, kept):
     run(LATE, kind=kind, kept=kept)
 
 
+DEEPER = {
+    "array": "numpy.asarray(dlpark.from_dlpack(step))",
+    "DLPack": "numpy.from_dlpack(dlpark.from_dlpack(step))",
+    "buffer": "memoryview(dlpark.from_dlpack(step))",
+    "interface": "numpy.asarray(dlpark.from_dlpack(numpy.asarray(step), via='array_interface'))",
+}
+
+
+@pytest.mark.parametrize("way", DEEPER)
+def test_objects_on_objects_end_without_recursion(way):
+    """A loop that wraps its state anew in every step makes a chain, whose end must not need the stack of all of it."""
+    run(
+        f"""
+    import dlpark, hostile, numpy
+    foreign = hostile.Foreign(shape=(2, 3))
+    step = numpy.asarray(dlpark.from_dlpack(foreign.capsule()))
+    for _ in range(50000):
+        step = {DEEPER[way]}
+    assert foreign.calls == []
+    del step
+    assert len(foreign.calls) == 1
+    """
+    )
+
+
+def test_a_tree_of_objects_ends():
+    """More objects wait at once than have a place to."""
+    run(
+        """
+    import dlpark, hostile, numpy
+    memory = numpy.zeros(1)
+    class Node:
+        __array_interface__ = memory.__array_interface__
+        def __init__(self, children):
+            self.children = children
+    foreign = [hostile.Foreign() for _ in range(300)]
+    steps = [dlpark.from_dlpack(each.capsule()) for each in foreign]
+    for _ in range(70):
+        steps = [dlpark.from_dlpack(Node(step), via="array_interface") for step in steps]
+    tree = dlpark.from_dlpack(Node(steps), via="array_interface")
+    del steps
+    assert [each.calls for each in foreign] == [[]] * 300
+    del tree
+    assert [len(each.calls) for each in foreign] == [1] * 300
+    """
+    )
+
+
 def test_a_module_that_is_executed_again():
     """There is one Tensor in an interpreter, and one exception class, however often dlpark._core is executed."""
     run(

@@ -185,11 +185,36 @@ void dlpark__py_error_require(const char *what, PyObject *object)
 #define ERRORS_IS_FINALIZING() false
 #endif
 
+/* How many drops nest, each by the end of what the one before has dropped; and how many wait meanwhile. */
+#define ERRORS_MAX_NESTED  50
+#define ERRORS_MAX_WAITING 16
+
+static _Thread_local struct {
+    int nested;
+    int waiting;
+    PyObject *objects[ERRORS_MAX_WAITING];
+} errors_drops;
+
+/* An array on a tensor on an array, and so on, as loops make them that wrap their state anew in every step: to end them all
+ * takes the stack of as many calls. What lies too deep waits until the outermost drop has come back. */
+static void errors_drop_in_turn(PyObject *object)
+{
+    if (errors_drops.nested >= ERRORS_MAX_NESTED && errors_drops.waiting < ERRORS_MAX_WAITING) {
+        errors_drops.objects[errors_drops.waiting++] = object;
+        return;
+    }
+    errors_drops.nested++;
+    dlpark__py_drop(object);
+    while (errors_drops.nested == 1 && errors_drops.waiting > 0)
+        dlpark__py_drop(errors_drops.objects[--errors_drops.waiting]);
+    errors_drops.nested--;
+}
+
 void dlpark__py_drop_anywhere(void *object)
 {
     if (!Py_IsInitialized() || ERRORS_IS_FINALIZING())
         return;
     PyGILState_STATE gil = PyGILState_Ensure();
-    dlpark__py_drop(object);
+    errors_drop_in_turn(object);
     PyGILState_Release(gil);
 }
