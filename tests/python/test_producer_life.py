@@ -241,6 +241,37 @@ def test_a_tree_of_objects_ends():
     )
 
 
+WITHIN = """
+import sys
+sys.path[:0] = PATH
+try:
+    import dlpark
+except ImportError as error:
+    assert "subinterpreter" in str(error), error
+else:
+    raise AssertionError("imported")
+"""
+
+
+def test_a_subinterpreter_is_refused():
+    """There, whatever gives memory back would wait for an interpreter lock that its own thread has."""
+    run(
+        f"""
+    import sys
+    try:
+        import _xxsubinterpreters as interpreters
+    except ImportError:
+        import _interpreters as interpreters
+    within = {WITHIN!r}.replace("PATH", repr(sys.path))
+    interpreter = interpreters.create("legacy") if sys.version_info >= (3, 13) else interpreters.create(isolated=False)
+    interpreters.run_string(interpreter, within)
+    interpreters.destroy(interpreter)
+    import dlpark
+    assert dlpark.from_dlpack(bytearray(3)).shape == (3,)
+    """
+    )
+
+
 def test_a_module_that_is_executed_again():
     """There is one Tensor in an interpreter, and one exception class, however often dlpark._core is executed."""
     run(

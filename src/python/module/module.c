@@ -77,6 +77,17 @@ static int module_add(PyObject *module, const module_state *state, const dlpark_
     return PyModule_AddStringConstant(module, "__version__", dlpark_version());
 }
 
+/* The release of an exported tensor enters Python by PyGILState_Ensure(), which knows the main interpreter only: it would
+ * wait there for ever. Python itself looks at the slot from 3.12 on, and not for every subinterpreter. */
+static int module_check_interpreter(const dlpark__py_state *kit)
+{
+    if (kit->interpreter == 0)
+        return 0;
+    PyErr_SetString(PyExc_ImportError, "dlpark cannot be imported in a subinterpreter: memory is given back on any "
+                                       "thread, by way of the main interpreter");
+    return -1;
+}
+
 /* When the module is executed again in an interpreter, as after somebody took it out of sys.modules, it gives out what
  * the first one made: there is one Tensor. The first one lives on for that. */
 static int module_exec(PyObject *module)
@@ -84,7 +95,7 @@ static int module_exec(PyObject *module)
     module_state *state = PyModule_GetState(module);
     dlpark__py_state *kit = dlpark__py_state_get();
 
-    if (kit == NULL)
+    if (kit == NULL || module_check_interpreter(kit) < 0)
         return -1;
     if (kit->shared != NULL) {
         state->tensor_type = (PyTypeObject *)Py_NewRef((PyObject *)kit->shared->tensor_type);
@@ -182,7 +193,6 @@ static PyMethodDef module_functions[] = {
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)(uintptr_t)module_exec},
 #if defined(Py_mod_multiple_interpreters)
-    /* The release of an exported tensor enters Python by PyGILState_Ensure(), which knows the main interpreter only. */
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif
 #if defined(Py_mod_gil)
