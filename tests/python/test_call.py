@@ -499,3 +499,9 @@ def test_without_a_signature(probe):
 
 def test_accessors_answer_for_what_is_not_there(probe):
     assert probe.misuse(f32(2), 5) is True
+
+
+def test_a_result_that_is_tried_again_and_again(probe):
+    """What was refused keeps no room of the call's, and a rank of 0 needs no list."""
+    result, took_none = probe.retry()
+    assert took_none and (result.shape, result.item()) == ((), 7)

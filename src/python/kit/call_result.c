@@ -70,6 +70,13 @@ typedef struct result_plan {
     dlpark_view *view; /* out */
 } result_plan;
 
+/* A rank of 0 may come without a list. */
+static void result_copy_shape(int64_t *to, int32_t ndim, const int64_t *from)
+{
+    for (int32_t i = 0; i < ndim; i++)
+        to[i] = from[i];
+}
+
 static bool result_is_column_major(const dlpark_spec *spec)
 {
     return (spec->flags & (DLPARK_SPEC_C | DLPARK_SPEC_F)) == DLPARK_SPEC_F;
@@ -216,7 +223,7 @@ static int result_on_device(const result_plan *plan)
         return result_refuse_device(plan, "which offers no allocator");
     if (result_is_column_major(plan->spec))
         return result_refuse_device(plan, "whose allocator makes row-major tensors only");
-    memcpy(shape, plan->shape, (size_t)plan->ndim * sizeof *shape);
+    result_copy_shape(shape, plan->ndim, plan->shape);
     DLTensor prototype = {.device = plan->device, .ndim = plan->ndim, .dtype = plan->dtype, .shape = shape};
     if (table->managed_tensor_allocator(&prototype, &made, &complaint, result_complain) == 0)
         return result_import(plan, made);
@@ -274,6 +281,7 @@ static int result_make(dlpark_call *call, dlpark__py_state *state, int32_t index
     out->managed = NULL;
     out->object = NULL;
     if (result_fill(&plan) < 0) {
+        call->pool_next = dims; /* the caller may try another shape, and that often */
         dlpark__call_note("in result %d of %s()", (int)index, call->signature->name);
         return -1;
     }
@@ -326,7 +334,7 @@ static int result_check_shape(dlpark_call *call, const dlpark_spec *spec, int32_
     memset(&view, 0, offsetof(dlpark_view, shape));
     view.ndim = ndim;
     view.device = result_device(call, spec);
-    memcpy(view.shape, shape, (size_t)ndim * sizeof *shape);
+    result_copy_shape(view.shape, ndim, shape);
     shaped.flags = DLPARK_SPEC_RESULT; /* layout and alignment come with the memory */
     shaped.alignment_bytes = 0;
     if (dlpark_spec_dtype(spec, &call->bound, &view.dtype, &err) == DLPARK_OK &&

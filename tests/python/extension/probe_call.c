@@ -343,6 +343,26 @@ static PyObject *probe_misuse(PyObject *module, PyObject *const *args, Py_ssize_
     return PyBool_FromLong(right && result != NULL);
 }
 
+/* retry(): a result for which many shapes are refused before one of rank 0 is made. Whether it took no room. */
+static PyObject *probe_retry(PyObject *module, PyObject *ignored)
+{
+    static dlpark_signature signature;
+    int64_t shape[2] = {INT64_MAX / 64, 1};
+    DLPARK_CALL(call);
+
+    (void)ignored;
+    if (dlpark_signature_init(&signature, "retry() -> f64[...]") < 0 ||
+        dlpark_call_begin(&call, module, &signature, NULL, 0, NULL) < 0)
+        return NULL;
+    for (int i = 0; i < 1000 && dlpark_call_result_alloc(&call, 0, 2, shape) < 0; i++)
+        PyErr_Clear();
+    bool took_none = call.pool_next == call.pool && call.heap == NULL;
+    if (dlpark_call_result_alloc(&call, 0, 0, NULL) == 0)
+        *DLPARK_CALL_RESULT(double, &call, 0) = 7;
+    PyObject *result = dlpark_call_end(&call);
+    return result != NULL ? Py_BuildValue("(NO)", result, took_none ? Py_True : Py_False) : NULL;
+}
+
 /* ---- A multiplication, as the manual has it ---- */
 
 static dlpark_signature probe_matmul_signature;
@@ -658,6 +678,7 @@ PyMethodDef probe_call_functions[] = {
     {"open_gate", probe_open_gate, METH_O, NULL},
     {"without_signature", probe_without, METH_NOARGS, NULL},
     {"misuse", PROBE_FAST(probe_misuse), METH_FASTCALL, NULL},
+    {"retry", probe_retry, METH_NOARGS, NULL},
     {"matmul", PROBE_FAST(probe_matmul), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"count_allocations", probe_count_allocations, METH_VARARGS, NULL},
     {"device_tensor", PROBE_FAST(probe_device_tensor_new), METH_FASTCALL, NULL},
