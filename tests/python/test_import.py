@@ -613,3 +613,16 @@ def test_the_argument_is_positional():
         dlpark.from_dlpack()
     with pytest.raises(TypeError):
         dlpark.from_dlpack(x=np.zeros(1))
+
+
+def test_an_output_that_holds_a_tensor(probe):
+    """It is refused before the object is asked: a capsule is not consumed, and nothing is lost."""
+    foreign = Foreign()
+    for given in (np.zeros(3), dlpark.from_dlpack(np.zeros(3)), Offer(foreign), bytearray(3)):
+        *raised, same = probe.outputs(given)
+        assert same and [str(each).split(":")[0] for each in raised] == ["the output tensor already holds one"] * 3
+        assert {type(each) for each in raised} == {ValueError}
+    capsule = Foreign().capsule()
+    raised = probe.outputs(capsule)
+    assert str(raised[0]).startswith("the output tensor") and str(raised[1]).startswith("the output tensor")
+    assert foreign.calls == []

@@ -16,6 +16,13 @@ int dlpark__py_raise_of(PyObject *object, const dlpark_error *err)
     return -1;
 }
 
+int dlpark__py_refuse_output(void)
+{
+    PyErr_SetString(PyExc_ValueError, "the output tensor already holds one: release or export it first, and begin with "
+                                      "DLPARK_TENSOR_EMPTY");
+    return -1;
+}
+
 dlpark_status dlpark__py_forget_write(dlpark_tensor *tensor, dlpark_error *err)
 {
     DLManagedTensor *legacy = NULL;

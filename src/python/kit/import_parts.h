@@ -20,6 +20,9 @@ int dlpark__py_exchange_find(dlpark__py_state *state, PyTypeObject *type, const 
  * tensor by a copy, and says so in *is_copied, where it has to and may. On failure the tensor is the caller's. */
 int dlpark__py_import_fit(dlpark_tensor *tensor, const dlpark_py_options *options, bool *is_copied);
 
+/* For an output that holds a tensor already, before anything is asked of the object. Returns -1. */
+int dlpark__py_refuse_output(void);
+
 /* 0 if the memory may be written; -1. */
 int dlpark__py_check_write(const dlpark_view *view);
 

@@ -358,6 +358,8 @@ int dlpark_py_import(dlpark_tensor *tensor, PyObject *object, const dlpark_py_op
 
     if (DLPARK_UNLIKELY(state == NULL))
         return -1;
+    if (DLPARK_UNLIKELY(tensor->managed != NULL))
+        return dlpark__py_refuse_output();
     if (options == NULL)
         status = import_usual(state, object, dlpark__py_type_of(state, Py_TYPE(object)), tensor, &from);
     if (status == 0) {
@@ -456,6 +458,8 @@ int dlpark_py_view(dlpark_view *view, dlpark_tensor *owner, PyObject *object, co
 
     if (state == NULL)
         return -1;
+    if (owner->managed != NULL)
+        return dlpark__py_refuse_output();
     const dlpark__py_type *entry = dlpark__py_type_of(state, Py_TYPE(object));
     if (dlpark__py_lend(state, object, entry, options, view, &held.managed) < 0)
         return -1;

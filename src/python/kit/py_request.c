@@ -111,7 +111,9 @@ int dlpark_py_request_import(dlpark_py_request *request, dlpark_tensor *tensor, 
     }
     if (options != NULL)
         asked = *options;
-    if (request->tensor.managed == NULL) {
+    if (tensor->managed != NULL) {
+        status = dlpark__py_refuse_output();
+    } else if (request->tensor.managed == NULL) {
         asked.paths = request->paths;
         status = dlpark_py_import(tensor, request->object, &asked, &from);
     } else {

@@ -5,6 +5,19 @@
 
 #include <stdlib.h>
 
+/* The pending exception as an object, None where there is none. */
+static void probe_catch(PyObject **out)
+{
+    PyObject *type, *traceback;
+
+    PyErr_Fetch(&type, out, &traceback);
+    PyErr_NormalizeException(&type, out, &traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    if (*out == NULL)
+        *out = Py_NewRef(Py_None);
+}
+
 /* ---- Options ---- */
 
 /* A Python function as options.order: an exception fails with it, False without one. */
@@ -364,6 +377,29 @@ static PyObject *probe_lender_owners(PyObject *module, PyObject *unused)
 
 #define PROBE_KEYWORDS(function) ((PyCFunction)(void (*)(void))(function))
 
+/* outputs(object): what import, view and request into a tensor that holds one raise, and whether it was let alone. */
+static PyObject *probe_outputs(PyObject *module, PyObject *object)
+{
+    PyObject *raised[3] = {NULL, NULL, NULL};
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_py_request request;
+    dlpark_view view;
+
+    (void)module;
+    if (dlpark_tensor_alloc(&tensor, &(dlpark_tensor_desc){.dtype = DLPARK_U8}, NULL, NULL) != DLPARK_OK)
+        return PyErr_NoMemory();
+    const DLManagedTensorVersioned *held = tensor.managed;
+    bool same = dlpark_py_import(&tensor, object, NULL, NULL) < 0 && tensor.managed == held;
+    probe_catch(&raised[0]);
+    same = dlpark_py_view(&view, &tensor, object, NULL) < 0 && tensor.managed == held && same;
+    probe_catch(&raised[1]);
+    if (dlpark_py_request_init(&request, object, 0) == 0)
+        same = dlpark_py_request_import(&request, &tensor, NULL, NULL) < 0 && tensor.managed == held && same;
+    probe_catch(&raised[2]);
+    dlpark_tensor_release(&tensor);
+    return Py_BuildValue("(NNNO)", raised[0], raised[1], raised[2], same ? Py_True : Py_False);
+}
+
 PyMethodDef probe_import_functions[] = {
     {"py_import", PROBE_KEYWORDS(probe_py_import), METH_VARARGS | METH_KEYWORDS, NULL},
     {"py_view", PROBE_KEYWORDS(probe_py_view), METH_VARARGS | METH_KEYWORDS, NULL},
@@ -376,6 +412,7 @@ PyMethodDef probe_import_functions[] = {
     {"table_functions", probe_table_functions, METH_O, NULL},
     {"lender_table", probe_lender_capsule, METH_NOARGS, NULL},
     {"lender_owners", probe_lender_owners, METH_NOARGS, NULL},
+    {"outputs", probe_outputs, METH_O, NULL},
     {"shared", probe_shared, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
