@@ -199,6 +199,10 @@ static _Thread_local struct {
  * takes the stack of as many calls. What lies too deep waits until the outermost drop has come back. */
 static void errors_drop_in_turn(PyObject *object)
 {
+    if (Py_REFCNT(object) > 1) { /* the usual case: nothing ends */
+        Py_DECREF(object);
+        return;
+    }
     if (errors_drops.nested >= ERRORS_MAX_NESTED && errors_drops.waiting < ERRORS_MAX_WAITING) {
         errors_drops.objects[errors_drops.waiting++] = object;
         return;
