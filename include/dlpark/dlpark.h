@@ -4,6 +4,7 @@
 #ifndef DLPARK_DLPARK_H
 #define DLPARK_DLPARK_H
 
+#include "cast.h"
 #include "check.h"
 #include "compare.h"
 #include "copy.h"

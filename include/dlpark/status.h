@@ -32,6 +32,7 @@ DLPARK_BEGIN_C
     X(E_DATA, 25, BufferError, "the data pointer is NULL although there are elements")                                 \
     X(E_ALIGNMENT, 26, BufferError, "the data is not aligned as required")                                             \
     X(E_DTYPE, 30, BufferError, "the dtype is unknown or not the expected one")                                        \
+    X(E_VALUE, 31, OverflowError, "a value does not fit the dtype")                                                    \
     X(E_DEVICE, 40, BufferError, "the device is unknown or not the expected one")                                      \
     X(E_VERSION, 50, BufferError, "the DLPack major version is not ours")                                              \
     X(E_FLAGS, 51, BufferError, "a flag is unknown, or lost on the way out")                                           \

@@ -213,13 +213,21 @@ typedef struct dlpark__view_words {
     const char *second;
 } dlpark__view_words;
 
-/* Whether two views have one dtype (E_DTYPE), rank (E_RANK) and shape (E_SHAPE). */
+/* Whether two views have one rank (E_RANK) and shape (E_SHAPE); and before that one dtype (E_DTYPE). */
+dlpark_status dlpark__view_check_shapes(const dlpark_view *first, const dlpark_view *second,
+                                        const dlpark__view_words *words, dlpark_error *err);
 dlpark_status dlpark__view_check_same(const dlpark_view *first, const dlpark_view *second,
                                       const dlpark__view_words *words, dlpark_error *err);
 
 /* Why a view may not be read or written by the host, or DLPARK_OK. */
 dlpark_status dlpark__view_check_host(const dlpark_view *view, dlpark_error *err);
 dlpark_status dlpark__view_check_write(const dlpark_view *view, dlpark_error *err);
+
+/* Whether elements of a destination coincide by a stride of 0 (E_STRIDES). It has elements. */
+dlpark_status dlpark__view_check_places(const dlpark_view *view, dlpark_error *err);
+
+/* Whether the spans of two views with elements have a byte in common. */
+bool dlpark__view_meets(const dlpark_view *first, const dlpark_view *second);
 
 /* The bytes from the lowest to past the highest that a view with elements reaches, from its element 0. */
 void dlpark__view_byte_range(const dlpark_view *view, int64_t *lowest, int64_t *past_highest);

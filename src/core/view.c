@@ -54,13 +54,9 @@ void dlpark_view_copy(dlpark_view *to, const dlpark_view *from)
     memcpy(to->strides, from->strides, used);
 }
 
-dlpark_status dlpark__view_check_same(const dlpark_view *first, const dlpark_view *second,
-                                      const dlpark__view_words *words, dlpark_error *err)
+dlpark_status dlpark__view_check_shapes(const dlpark_view *first, const dlpark_view *second,
+                                        const dlpark__view_words *words, dlpark_error *err)
 {
-    if (!dlpark_dtype_equal(first->dtype, second->dtype))
-        return dlpark_error_set(err, DLPARK_E_DTYPE, "cannot %s %s %s %s", words->verb,
-                                dlpark_dtype_name(first->dtype).text, words->joint,
-                                dlpark_dtype_name(second->dtype).text);
     if (first->ndim != second->ndim)
         return dlpark_error_set(err, DLPARK_E_RANK, "cannot %s shape %s %s shape %s", words->verb,
                                 dlpark__layout_list(first->ndim, first->shape).text, words->joint,
@@ -71,6 +67,37 @@ dlpark_status dlpark__view_check_same(const dlpark_view *first, const dlpark_vie
                                     (long long)first->shape[i], words->first, (long long)second->shape[i],
                                     words->second);
     return DLPARK_OK;
+}
+
+dlpark_status dlpark__view_check_same(const dlpark_view *first, const dlpark_view *second,
+                                      const dlpark__view_words *words, dlpark_error *err)
+{
+    if (!dlpark_dtype_equal(first->dtype, second->dtype))
+        return dlpark_error_set(err, DLPARK_E_DTYPE, "cannot %s %s %s %s", words->verb,
+                                dlpark_dtype_name(first->dtype).text, words->joint,
+                                dlpark_dtype_name(second->dtype).text);
+    return dlpark__view_check_shapes(first, second, words, err);
+}
+
+dlpark_status dlpark__view_check_places(const dlpark_view *view, dlpark_error *err)
+{
+    for (int32_t i = 0; i < view->ndim; i++)
+        if (view->shape[i] > 1 && view->strides[i] == 0)
+            return dlpark_error_set(err, DLPARK_E_STRIDES,
+                                    "strides[%d] of the destination is 0 with extent %lld: its elements coincide",
+                                    (int)i, (long long)view->shape[i]);
+    return DLPARK_OK;
+}
+
+bool dlpark__view_meets(const dlpark_view *first, const dlpark_view *second)
+{
+    int64_t first_low, first_high, second_low, second_high;
+    uintptr_t first_data = (uintptr_t)first->data, second_data = (uintptr_t)second->data;
+
+    dlpark__view_byte_range(first, &first_low, &first_high);
+    dlpark__view_byte_range(second, &second_low, &second_high);
+    return first_data + (uintptr_t)first_high > second_data + (uintptr_t)second_low &&
+           second_data + (uintptr_t)second_high > first_data + (uintptr_t)first_low;
 }
 
 dlpark_status dlpark__view_check_byte(const dlpark_view *view, dlpark_error *err)

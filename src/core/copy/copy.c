@@ -5,17 +5,6 @@
 
 static const dlpark__view_words copy_words = {"copy", "to", "the source", "the destination"};
 
-/* Of a destination with elements. */
-static dlpark_status copy_check_places(const dlpark_view *to, dlpark_error *err)
-{
-    for (int32_t i = 0; i < to->ndim; i++)
-        if (to->shape[i] > 1 && to->strides[i] == 0)
-            return dlpark_error_set(err, DLPARK_E_STRIDES,
-                                    "strides[%d] of the destination is 0 with extent %lld: its elements coincide",
-                                    (int)i, (long long)to->shape[i]);
-    return DLPARK_OK;
-}
-
 /* Elements of bytes on both sides, padded ones among them, are moved as bytes. */
 static bool copy_has_bits(const dlpark_view *to, const dlpark_view *from)
 {
@@ -31,17 +20,6 @@ static bool copy_is_same_view(const dlpark_view *to, const dlpark_view *from)
         if (to->shape[i] > 1 && to->strides[i] != from->strides[i])
             return false;
     return true;
-}
-
-static bool copy_meets(const dlpark_view *to, const dlpark_view *from)
-{
-    int64_t to_low, to_high, from_low, from_high;
-    uintptr_t to_data = (uintptr_t)to->data, from_data = (uintptr_t)from->data;
-
-    dlpark__view_byte_range(to, &to_low, &to_high);
-    dlpark__view_byte_range(from, &from_low, &from_high);
-    return to_data + (uintptr_t)to_high > from_data + (uintptr_t)from_low &&
-           from_data + (uintptr_t)from_high > to_data + (uintptr_t)to_low;
 }
 
 void dlpark__copy_disjoint(const dlpark_view *to, const dlpark_view *from, int threads)
@@ -66,10 +44,10 @@ dlpark_status dlpark_copy_threads(const dlpark_view *to, const dlpark_view *from
     DLPARK_TRY(dlpark__view_check_host(from, err));
     if (dlpark_view_numel(to) == 0)
         return DLPARK_OK;
-    DLPARK_TRY(copy_check_places(to, err));
+    DLPARK_TRY(dlpark__view_check_places(to, err));
     if (copy_is_same_view(to, from))
         return DLPARK_OK;
-    if (copy_meets(to, from))
+    if (dlpark__view_meets(to, from))
         return dlpark__copy_overlapping(to, from, threads, err);
     dlpark__copy_disjoint(to, from, threads);
     return DLPARK_OK;

@@ -1,38 +1,9 @@
 #include <string.h>
 
 #include "element_parts.h"
+#include "float_parts.h"
 
 _Static_assert(sizeof(double) == 8, "a double is IEEE binary64");
-
-/* What the codes at the end of a format's range mean. */
-typedef enum element_flavour {
-    ELEMENT_IEEE,   /* the largest exponent is infinity and NaN */
-    ELEMENT_FN,     /* all ones is NaN, nothing is infinite */
-    ELEMENT_FNUZ,   /* what would be -0 is NaN, nothing is infinite */
-    ELEMENT_FINITE, /* every code is a number */
-    ELEMENT_E8M0    /* a power of two without sign; all ones is NaN */
-} element_flavour;
-
-/* A float of at most 32 bits: sign, exponent, fraction, from the highest bit down. */
-typedef struct element_format {
-    uint8_t exponent_bits;
-    uint8_t fraction_bits;
-    uint8_t bias;
-    uint8_t flavour;
-} element_format;
-
-static const element_format element_f16 = {5, 10, 15, ELEMENT_IEEE};
-static const element_format element_f32 = {8, 23, 127, ELEMENT_IEEE};
-
-/* Indexed by DLPack's code. Those of several widths, and of none, are left empty. */
-static const element_format element_formats[] = {
-    [kDLBfloat] = {8, 7, 127, ELEMENT_IEEE},         [kDLFloat8_e3m4] = {3, 4, 3, ELEMENT_IEEE},
-    [kDLFloat8_e4m3] = {4, 3, 7, ELEMENT_IEEE},      [kDLFloat8_e4m3b11fnuz] = {4, 3, 11, ELEMENT_FNUZ},
-    [kDLFloat8_e4m3fn] = {4, 3, 7, ELEMENT_FN},      [kDLFloat8_e4m3fnuz] = {4, 3, 8, ELEMENT_FNUZ},
-    [kDLFloat8_e5m2] = {5, 2, 15, ELEMENT_IEEE},     [kDLFloat8_e5m2fnuz] = {5, 2, 16, ELEMENT_FNUZ},
-    [kDLFloat8_e8m0fnu] = {8, 0, 127, ELEMENT_E8M0}, [kDLFloat6_e2m3fn] = {2, 3, 1, ELEMENT_FINITE},
-    [kDLFloat6_e3m2fn] = {3, 2, 3, ELEMENT_FINITE},  [kDLFloat4_e2m1fn] = {2, 1, 1, ELEMENT_FINITE},
-};
 
 #define ELEMENT_SIGN      (UINT64_C(1) << 63)
 #define ELEMENT_INFINITE  (UINT64_C(0x7FF) << 52)
@@ -95,62 +66,6 @@ static uint64_t element_bits(const unsigned char *at, unsigned bit, unsigned wid
 
 /* ---- Floats ---- */
 
-/* Whether a magnitude is no number, and then which: the exponent and fraction of a double, else 0. */
-static uint64_t element_special(uint64_t code, uint64_t magnitude, const element_format *format)
-{
-    uint64_t largest = ((UINT64_C(1) << format->exponent_bits) - 1) << format->fraction_bits;
-    uint64_t ones = largest | ((UINT64_C(1) << format->fraction_bits) - 1);
-
-    switch (format->flavour) {
-    case ELEMENT_IEEE:
-        if (magnitude < largest)
-            return 0;
-        if (magnitude == largest)
-            return ELEMENT_INFINITE;
-        return ELEMENT_INFINITE | ELEMENT_QUIET | (magnitude - largest) << (52 - format->fraction_bits);
-    case ELEMENT_FNUZ:
-        return magnitude == 0 && code != 0 ? ELEMENT_INFINITE | ELEMENT_QUIET : 0;
-    case ELEMENT_FINITE:
-        return 0;
-    default:
-        return magnitude == ones ? ELEMENT_INFINITE | ELEMENT_QUIET : 0;
-    }
-}
-
-/* The double of a finite magnitude, without sign; exact. */
-static uint64_t element_finite(uint64_t magnitude, const element_format *format)
-{
-    uint64_t exponent = magnitude >> format->fraction_bits;
-    uint64_t fraction = magnitude & ((UINT64_C(1) << format->fraction_bits) - 1);
-
-    if (exponent == 0 && format->flavour != ELEMENT_E8M0) {
-        if (fraction == 0)
-            return 0;
-        /* Subnormal here, normal as a double: the highest bit becomes the one that is not stored. */
-        exponent = 1;
-        for (; fraction >> format->fraction_bits == 0; exponent--)
-            fraction <<= 1;
-        fraction -= UINT64_C(1) << format->fraction_bits;
-    }
-    return (exponent + ELEMENT_BIAS - format->bias) << 52 | fraction << (52 - format->fraction_bits);
-}
-
-/* The bits of the double that a code means. */
-static uint64_t element_float(uint64_t code, const element_format *format)
-{
-    unsigned magnitude_bits = (unsigned)format->exponent_bits + format->fraction_bits;
-    uint64_t magnitude = code & ((UINT64_C(1) << magnitude_bits) - 1);
-    uint64_t special = element_special(code, magnitude, format);
-    bool is_negative = code != magnitude;
-
-    if (special != 0) {
-        /* The one NaN of these formats sits where -0 would be; the bit is no sign. */
-        bool is_signed = is_negative && format->flavour != ELEMENT_FNUZ;
-        return special | (is_signed ? ELEMENT_SIGN : 0);
-    }
-    return element_finite(magnitude, format) | (is_negative ? ELEMENT_SIGN : 0);
-}
-
 /* Shifts right; what falls out stays visible in the lowest bit, so that rounding sees whether it was 0. */
 static uint64_t element_shift(uint64_t value, int64_t count)
 {
@@ -196,11 +111,9 @@ static void element_quad(dlpark_scalar *out)
 /* The same for a float, or a part of a complex number, of 16, 32 or 64 bits. */
 static uint64_t element_part(const unsigned char *at, unsigned width)
 {
-    uint64_t code = element_word(at, width / 8);
+    const dlpark__float_format *format = dlpark__float_format_of((DLDataType){kDLFloat, (uint8_t)width, 1});
 
-    if (width == 64)
-        return code;
-    return element_float(code, width == 16 ? &element_f16 : &element_f32);
+    return dlpark__float_decode(element_word(at, width / 8), format);
 }
 
 /* ---- One lane ---- */
@@ -254,24 +167,20 @@ void dlpark__element_load(const unsigned char *at, unsigned bit, DLDataType dtyp
         return;
     default:
         out->kind = DLPARK_SCALAR_FLOAT;
-        element_store(&out->re, element_float(element_bits(at, bit, dtype.bits), &element_formats[dtype.code]));
+        element_store(&out->re,
+                      dlpark__float_decode(element_bits(at, bit, dtype.bits), dlpark__float_format_of(dtype)));
     }
 }
 
 dlpark__grid dlpark__element_grid(DLDataType dtype)
 {
-    unsigned width = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits;
-    const element_format *format = width == 16 ? &element_f16 : &element_f32;
+    const dlpark__float_format *format = dlpark__float_format_of(dtype);
 
-    if (dtype.code != kDLFloat && dtype.code != kDLComplex)
-        format = &element_formats[dtype.code];
-    else if (width == 64)
-        return (dlpark__grid){53, 1 - ELEMENT_BIAS - 52};
-    else if (width == 128)
+    if (format == NULL)
         return (dlpark__grid){113, 1 - ELEMENT_QUAD_BIAS - 112};
     /* The smallest exponent is that of the subnormal numbers, where there are any. */
     return (dlpark__grid){format->fraction_bits + 1,
-                          (format->flavour != ELEMENT_E8M0) - format->bias - format->fraction_bits};
+                          (format->flavour != DLPARK__FLOAT_E8M0) - format->bias - format->fraction_bits};
 }
 
 /* ---- Elements of a view ---- */

@@ -15,6 +15,7 @@
 #define RAISE_CLASS_TypeError         PyExc_TypeError
 #define RAISE_CLASS_BufferError       PyExc_BufferError
 #define RAISE_CLASS_IndexError        PyExc_IndexError
+#define RAISE_CLASS_OverflowError     PyExc_OverflowError
 #define RAISE_CLASS_MemoryError       PyExc_MemoryError
 #define RAISE_CLASS_RuntimeError      PyExc_RuntimeError
 #define RAISE_CLASS_OSError           PyExc_OSError

@@ -1,0 +1,317 @@
+#include "test.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "cast/cast_parts.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/* Chains of steps against one element at a time, whose proofs are in float_encode_test.c and element_test.c. */
+
+#define RUN_DTYPES                                                                                                     \
+    {                                                                                                                  \
+        DLPARK_F64, DLPARK_F32, DLPARK_F16, DLPARK_BF16, DLPARK_F8_E3M4, DLPARK_F8_E4M3, DLPARK_F8_E4M3B11FNUZ,        \
+            DLPARK_F8_E4M3FN, DLPARK_F8_E4M3FNUZ, DLPARK_F8_E5M2, DLPARK_F8_E5M2FNUZ, DLPARK_F8_E8M0FNU,               \
+            DLPARK_F6_E2M3FN, DLPARK_F6_E3M2FN, DLPARK_F4_E2M1FN, DLPARK_I64, DLPARK_I32, DLPARK_I16, DLPARK_I8,       \
+            DLPARK_I4, DLPARK_DTYPE(kDLInt, 2, 1), DLPARK_DTYPE(kDLInt, 1, 1), DLPARK_U64, DLPARK_U32, DLPARK_U16,     \
+            DLPARK_U8, DLPARK_U4, DLPARK_DTYPE(kDLUInt, 2, 1), DLPARK_DTYPE(kDLUInt, 1, 1), DLPARK_BOOL,               \
+            DLPARK_DTYPE(kDLComplex, 32, 1), DLPARK_C64, DLPARK_C128                                                   \
+    }
+#define RUN_COUNT 33
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Memory that is as long as a view needs, between guards that nobody writes. */
+#define RUN_GUARD 64
+
+typedef struct run_memory {
+    unsigned char *bytes;
+    size_t nbytes;
+} run_memory;
+
+static run_memory memory_new(size_t nbytes)
+{
+    run_memory memory = {malloc(nbytes + 2 * RUN_GUARD), nbytes};
+
+    assert_non_null(memory.bytes);
+    memset(memory.bytes, 0xA5, nbytes + 2 * RUN_GUARD);
+    return memory;
+}
+
+static dlpark_view view_of(const run_memory *memory, DLDataType dtype, int64_t count, int64_t stride, bool padded)
+{
+    dlpark_view view;
+    int64_t first = stride < 0 ? (count - 1) * -stride : 0;
+    uint32_t nbits = padded ? (dlpark_dtype_nbits(dtype) + 7) / 8 * 8 : dlpark_dtype_nbits(dtype);
+    DLTensor tensor = {.data = memory->bytes + RUN_GUARD,
+                       .device = {kDLCPU, 0},
+                       .ndim = 1,
+                       .dtype = dtype,
+                       .shape = &count,
+                       .strides = &stride};
+
+    assert_int_equal(first * nbits % 8, 0);
+    tensor.data = memory->bytes + RUN_GUARD + first * nbits / 8;
+    assert_ok(dlpark_check(&tensor, padded ? DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED : 0, &view, e));
+    return view;
+}
+
+/* The job that dlpark_cast() would make of it. */
+static dlpark__cast_job job_of(const dlpark_view *to, const dlpark_view *from, dlpark_overflow overflow,
+                               dlpark_scale_rounding scale)
+{
+    dlpark__cast_job job = {.lanes = 1, .overflow = overflow, .scale = scale};
+    const dlpark_view *views[] = {to, from};
+    dlpark__cast_side *sides[] = {&job.to, &job.from};
+
+    for (int i = 0; i < 2; i++) {
+        DLDataType dtype = views[i]->dtype;
+        bool complex = dtype.code == kDLComplex;
+        sides[i]->part = complex ? DLPARK_DTYPE(kDLFloat, (uint8_t)(dtype.bits / 2), 1) : dtype;
+        sides[i]->format = dlpark__float_format_of(dtype);
+        sides[i]->parts = complex ? 2 : 1;
+        sides[i]->padded = dtype.bits < 8 && (views[i]->flags & DLPARK_VIEW_PADDED) != 0;
+    }
+    return job;
+}
+
+static bool is_float(DLDataType dtype)
+{
+    return dlpark__float_format_of(dtype) != NULL;
+}
+
+/* The modes that have a meaning for a pair. */
+static int modes_of(DLDataType to, dlpark_overflow modes[3])
+{
+    if (is_float(to)) {
+        modes[0] = DLPARK_OVERFLOW_NOSAT;
+        modes[1] = DLPARK_OVERFLOW_SATFINITE;
+        modes[2] = DLPARK_OVERFLOW_SATALL;
+        return 3;
+    }
+    modes[0] = DLPARK_OVERFLOW_SATURATE;
+    modes[1] = DLPARK_OVERFLOW_WRAP;
+    return 2;
+}
+
+static void run_chain(const dlpark__cast_job *job, const dlpark_view *to, const dlpark_view *from)
+{
+    dlpark__cast_chain chain;
+
+    dlpark__cast_chain_make(&chain, job);
+    assert_true(chain.count >= -1 && chain.count <= DLPARK__CAST_MAX_STEPS);
+    if (chain.count >= 0)
+        dlpark__cast_run(job, &chain, to, from);
+    else
+        dlpark__cast_exact(job, to, from);
+}
+
+static void show_difference(const dlpark_view *to, const dlpark_view *other, const dlpark_view *from, int mode)
+{
+    for (int64_t i = 0; i < from->shape[0]; i++) {
+        dlpark_scalar got, expected, source;
+        dlpark_element_load(to, i * to->strides[0], 0, &got);
+        dlpark_element_load(other, i * to->strides[0], 0, &expected);
+        dlpark_element_load(from, i * from->strides[0], 0, &source);
+        bool number = got.kind == DLPARK_SCALAR_FLOAT || got.kind == DLPARK_SCALAR_COMPLEX;
+        if (number ? memcmp(&got.re, &expected.re, 8) != 0 : got.low != expected.low)
+            fail_msg("%s to %s, mode %d, element %d: source %a or %lld; got %a or %lld; expected %a or %lld",
+                     dlpark_dtype_name(from->dtype).text, dlpark_dtype_name(to->dtype).text, mode, (int)i, source.re,
+                     (long long)source.low, got.re, (long long)got.low, expected.re, (long long)expected.low);
+    }
+    fail_msg("%s to %s, mode %d: another byte differs", dlpark_dtype_name(from->dtype).text,
+             dlpark_dtype_name(to->dtype).text, mode);
+}
+
+/* Both ways into memory that is alike, the guards included. */
+static void check_pair(const run_memory *source, const dlpark_view *from, DLDataType dtype, int64_t stride, bool padded)
+{
+    int64_t count = from->shape[0];
+    uint32_t nbits = dlpark_dtype_nbits(dtype);
+    size_t nbytes = (size_t)((llabs(stride) * (count - 1) + 1) * (padded ? (nbits + 7) / 8 * 8 : nbits) + 7) / 8;
+    dlpark_overflow modes[3];
+
+    (void)source;
+    for (int i = 0, n = modes_of(dtype, modes); i < n; i++) {
+        run_memory chain = memory_new(nbytes), exact = memory_new(nbytes);
+        dlpark_view to = view_of(&chain, dtype, count, stride, padded);
+        dlpark_view other = view_of(&exact, dtype, count, stride, padded);
+        dlpark__cast_job job = job_of(&to, from, modes[i], DLPARK_SCALE_NEAREST);
+        run_chain(&job, &to, from);
+        dlpark__cast_exact(&job, &other, from);
+        if (memcmp(chain.bytes, exact.bytes, nbytes + 2 * RUN_GUARD) != 0)
+            show_difference(&to, &other, from, (int)modes[i]);
+        free(chain.bytes);
+        free(exact.bytes);
+    }
+}
+
+/* Bits of which some are special to each format: signs, ends, halves between, what is subnormal. */
+static void fill_source(run_memory *memory, DLDataType dtype, uint64_t seed)
+{
+    uint64_t random = seed;
+    size_t width = dtype.bits < 8 ? 1 : dtype.bits / (dtype.code == kDLComplex ? 16u : 8u);
+
+    for (size_t at = 0; at + width <= memory->nbytes; at += width) {
+        uint64_t word = next_random(&random);
+        if (dtype.code == kDLFloat && width == 8) {
+            /* The exponents of every other format, with few and with many bits below. */
+            uint64_t exponent = word % 8 == 0 ? word >> 8 : 850 + (word >> 8) % 320;
+            word = (word & UINT64_C(0x8000000000000000)) | (exponent & 0x7FF) << 52 |
+                   (next_random(&random) & (word % 3 == 0 ? UINT64_C(0xFFFFF00000000) : UINT64_C(0xFFFFFFFFFFFFF)));
+        } else if (word % 4 == 0) {
+            word = next_random(&random) >> (word >> 8) % 64;
+            word = word % 2 != 0 ? 0 - word : word;
+        }
+        memcpy(memory->bytes + RUN_GUARD + at, &word, width);
+    }
+}
+
+static void test_every_pair_and_mode(void **state)
+{
+    (void)state;
+    const DLDataType dtypes[RUN_COUNT] = RUN_DTYPES;
+
+    for (size_t i = 0; i < RUN_COUNT; i++) {
+        DLDataType dtype = dtypes[i];
+        int64_t count = 4000;
+        run_memory source = memory_new((size_t)(count * dtype.bits + 7) / 8);
+        fill_source(&source, dtype, 77 + i);
+        dlpark_view from = view_of(&source, dtype, count, 1, false);
+        for (size_t j = 0; j < RUN_COUNT; j++)
+            if (i != j)
+                check_pair(&source, &from, dtypes[j], 1, false);
+        free(source.bytes);
+    }
+}
+
+/* All codes of all formats that have so few. */
+static void test_every_code(void **state)
+{
+    (void)state;
+    const DLDataType dtypes[RUN_COUNT] = RUN_DTYPES;
+
+    for (size_t i = 0; i < RUN_COUNT; i++) {
+        if (dtypes[i].bits > 16)
+            continue;
+        int64_t count = INT64_C(1) << dtypes[i].bits;
+        run_memory source = memory_new((size_t)count * 2);
+        bool padded = dtypes[i].bits < 8;
+        for (int64_t code = 0; code < count; code++) {
+            uint16_t word = (uint16_t)code;
+            memcpy(source.bytes + RUN_GUARD + code * (dtypes[i].bits == 16 ? 2 : 1), &word, 2);
+        }
+        dlpark_view from = view_of(&source, dtypes[i], count, 1, padded);
+        for (size_t j = 0; j < RUN_COUNT; j++)
+            if (i != j)
+                check_pair(&source, &from, dtypes[j], 1, dtypes[j].bits < 8);
+        free(source.bytes);
+    }
+}
+
+static void check_layouts(DLDataType from_dtype, DLDataType to_dtype, int64_t count)
+{
+    static const int64_t strides[] = {1, -1, 2, 3, -8};
+
+    for (size_t a = 0; a < 5; a++) {
+        for (size_t b = 0; b < 5; b++) {
+            bool padded = from_dtype.bits < 8 && (count % 2 != 0 || strides[a] < 0);
+            bool to_padded = to_dtype.bits < 8 && strides[b] < 0;
+            run_memory source = memory_new((size_t)(llabs(strides[a]) * count * from_dtype.bits / 8 + 8 * count));
+            fill_source(&source, from_dtype, (uint64_t)(count + 5));
+            dlpark_view from = view_of(&source, from_dtype, count, strides[a], padded);
+            check_pair(&source, &from, to_dtype, strides[b], to_padded);
+            free(source.bytes);
+        }
+    }
+}
+
+/* Gathered and scattered, tiles whole and in part. */
+static void test_strides_and_lengths(void **state)
+{
+    (void)state;
+    const DLDataType dtypes[] = {
+        DLPARK_F64,       DLPARK_F32, DLPARK_BF16, DLPARK_F8_E4M3FN,           DLPARK_F6_E2M3FN,
+        DLPARK_F4_E2M1FN, DLPARK_I64, DLPARK_I8,   DLPARK_DTYPE(kDLInt, 2, 1), DLPARK_C64};
+    static const int64_t counts[] = {1, 2, 7, 64, 511, 512, 513, 1300};
+
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
+        for (size_t j = 0; j < sizeof dtypes / sizeof dtypes[0]; j++)
+            for (size_t k = 0; i != j && k < sizeof counts / sizeof counts[0]; k++)
+                check_layouts(dtypes[i], dtypes[j], counts[k]);
+}
+
+#if defined(__x86_64__)
+/* What audio hosts and -ffast-math leave behind, and each way to round. */
+static void test_no_mode_of_the_processor_matters(void **state)
+{
+    (void)state;
+    const DLDataType dtypes[RUN_COUNT] = RUN_DTYPES;
+    unsigned before = _mm_getcsr();
+    static const unsigned modes[] = {0x9FC0, 0x1F80 | 0x2000, 0x1F80 | 0x4000, 0x1F80 | 0x6000, 0x0000};
+
+    for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++) {
+        for (size_t i = 0; i < RUN_COUNT; i++) {
+            run_memory source = memory_new((size_t)(600 * dtypes[i].bits + 7) / 8);
+            fill_source(&source, dtypes[i], 7 + i);
+            dlpark_view from = view_of(&source, dtypes[i], 600, 1, false);
+            _mm_setcsr(modes[m]);
+            for (size_t j = 0; j < RUN_COUNT; j++)
+                if (i != j)
+                    check_pair(&source, &from, dtypes[j], 1, false);
+            unsigned after = _mm_getcsr();
+            _mm_setcsr(before);
+            assert_int_equal(after, modes[m]); /* nor is one changed, nor a flag raised */
+            free(source.bytes);
+        }
+    }
+}
+#endif
+
+static void test_scales_in_each_direction(void **state)
+{
+    (void)state;
+    const DLDataType dtypes[] = {DLPARK_F32, DLPARK_F64, DLPARK_BF16, DLPARK_I64, DLPARK_U8};
+
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        run_memory source = memory_new(3000 * dtypes[i].bits / 8u);
+        fill_source(&source, dtypes[i], 19);
+        dlpark_view from = view_of(&source, dtypes[i], 3000, 1, false);
+        for (int scale = 0; scale < 3; scale++) {
+            run_memory chain = memory_new(3000), exact = memory_new(3000);
+            dlpark_view to = view_of(&chain, DLPARK_F8_E8M0FNU, 3000, 1, false);
+            dlpark_view other = view_of(&exact, DLPARK_F8_E8M0FNU, 3000, 1, false);
+            dlpark__cast_job job = job_of(&to, &from, DLPARK_OVERFLOW_SATFINITE, (dlpark_scale_rounding)scale);
+            run_chain(&job, &to, &from);
+            dlpark__cast_exact(&job, &other, &from);
+            assert_memory_equal(chain.bytes, exact.bytes, 3000 + 2 * RUN_GUARD);
+            free(chain.bytes);
+            free(exact.bytes);
+        }
+        free(source.bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_pair_and_mode),
+        cmocka_unit_test(test_every_code),
+        cmocka_unit_test(test_strides_and_lengths),
+        cmocka_unit_test(test_scales_in_each_direction),
+#if defined(__x86_64__)
+        cmocka_unit_test(test_no_mode_of_the_processor_matters),
+#endif
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
