@@ -1,6 +1,6 @@
 from collections.abc import Iterator, Sequence
 from types import EllipsisType
-from typing import Any, ClassVar, Protocol, SupportsIndex, TypeAlias, final
+from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, final
 
 __version__: str
 
@@ -49,7 +49,13 @@ class Tensor:
     def real(self) -> Tensor: ...
     @property
     def imag(self) -> Tensor: ...
-    def astype(self, dtype: Any, *, copy: bool = True) -> Tensor: ...
+    def astype(
+        self,
+        dtype: Any,
+        *,
+        overflow: Literal["nosat", "satfinite", "satall", "wrap", "saturate", "refuse"] | None = None,
+        copy: bool = True,
+    ) -> Tensor: ...
     def broadcast_to(self, shape: _Integers) -> Tensor: ...
     def copy(self) -> Tensor: ...
     def diagonal(

@@ -73,13 +73,6 @@ def test_astype_to_the_same(dtype):
     assert tensor.astype(dtype=dtype, copy=True).is_copied
 
 
-@pytest.mark.parametrize("copy", [True, False])
-def test_astype_to_another_says_that_casts_are_to_come(copy):
-    tensor = dlpark.from_dlpack(np.arange(3, dtype=np.float32))
-    with pytest.raises(TypeError, match=r"astype\(\) cannot cast float32 to bfloat16: dlpark has no casts .* yet"):
-        tensor.astype("bfloat16", copy=copy)
-
-
 def test_astype_refuses():
     tensor = dlpark.from_dlpack(np.arange(3, dtype=np.float32))
     with pytest.raises(TypeError, match="dtype is <class 'float'>, expected one that DLPack has"):

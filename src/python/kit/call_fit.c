@@ -100,8 +100,38 @@ static dlpark_status fit_match(dlpark__call_reader *reader, const dlpark_spec *s
 
 /* ---- Conversion ---- */
 
+/* What a dtype is to a conversion, which goes upwards here, or stays: bool, integers, floats, complex numbers. */
+static int fit_kind(DLDataType dtype)
+{
+    return dtype.code == kDLBool                           ? 0
+           : dtype.code == kDLInt || dtype.code == kDLUInt ? 1
+           : dtype.code == kDLComplex                      ? 3
+                                                           : 2;
+}
+
+/* The dtype that an argument is converted to: the first that the spec names to which no kind of information is lost.
+ * False where there is none. */
+static bool fit_dtype(const dlpark__call_reader *reader, const dlpark_spec *spec, DLDataType *out)
+{
+    DLDataType from = reader->view->dtype;
+    DLDataType same;
+    int32_t count = spec->ndtypes;
+
+    if (count == 0 && dlpark_spec_dtype(spec, &reader->call->bound, &same, NULL) != DLPARK_OK)
+        return false;
+    for (int32_t i = 0; i < (count > 0 ? count : 1); i++) {
+        DLDataType dtype = count > 0 ? spec->dtypes[i] : same;
+        if (dtype.lanes == from.lanes && dtype.code != kDLBool && fit_kind(dtype) >= fit_kind(from)) {
+            *out = dtype;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Memory for a copy as the spec wants it, and the view to fill: row-major, or column-major where nothing else will do. */
-static int fit_alloc(const dlpark__call_reader *reader, const dlpark_spec *spec, dlpark_tensor *copy, dlpark_view *to)
+static int fit_alloc(const dlpark__call_reader *reader, const dlpark_spec *spec, DLDataType dtype, dlpark_tensor *copy,
+                     dlpark_view *to)
 {
     const dlpark_view *from = reader->view;
     bool is_column_major = (spec->flags & (DLPARK_SPEC_C | DLPARK_SPEC_F)) == DLPARK_SPEC_F;
@@ -113,7 +143,7 @@ static int fit_alloc(const dlpark__call_reader *reader, const dlpark_spec *spec,
         order[i] = is_column_major ? from->ndim - 1 - i : i;
         shape[i] = from->shape[order[i]];
     }
-    dlpark_tensor_desc desc = {.dtype = from->dtype,
+    dlpark_tensor_desc desc = {.dtype = dtype,
                                .ndim = from->ndim,
                                .shape = DLPARK_DIMS(shape),
                                .alignment_bytes = (size_t)spec->alignment_bytes};
@@ -123,6 +153,15 @@ static int fit_alloc(const dlpark__call_reader *reader, const dlpark_spec *spec,
     dlpark_tensor_release(copy);
     dlpark_py_raise(&err);
     return -1;
+}
+
+/* Floats are rounded; an integer that the dtype does not hold is an error, not another number. */
+static dlpark_status fit_cast(const dlpark_view *to, const dlpark_view *from, dlpark_error *err)
+{
+    bool to_integer = to->dtype.code == kDLInt || to->dtype.code == kDLUInt;
+    const dlpark_cast_options options = {.overflow = to_integer ? DLPARK_OVERFLOW_REFUSE : DLPARK_OVERFLOW_DEFAULT};
+
+    return dlpark_cast(to, from, &options, err);
 }
 
 /* Copies without the GIL: what other threads could change meanwhile is owned first, the source among it. */
@@ -149,7 +188,7 @@ static int fit_copy_alone(dlpark__call_reader *reader, const dlpark_signature_ar
         call->owned &= ~bit;
     }
     PyThreadState *thread = PyEval_SaveThread();
-    dlpark_status status = dlpark_copy(to, reader->view, &err);
+    dlpark_status status = fit_cast(to, reader->view, &err);
     PyEval_RestoreThread(thread);
     if (status == DLPARK_OK)
         return 0;
@@ -164,7 +203,7 @@ static int fit_copied(dlpark__call_reader *reader, const dlpark_signature_argume
 
     if (dlpark_view_nbytes(reader->view) >= FIT_GIL_NBYTES)
         return fit_copy_alone(reader, argument, object, managed, to);
-    if (dlpark_copy(to, reader->view, &err) == DLPARK_OK)
+    if (fit_cast(to, reader->view, &err) == DLPARK_OK)
         return 0;
     dlpark_py_raise(&err);
     return -1;
@@ -172,12 +211,12 @@ static int fit_copied(dlpark__call_reader *reader, const dlpark_signature_argume
 
 /* Takes *managed; on success it is the copy's. */
 static dlpark__call_outcome fit_convert(dlpark__call_reader *reader, const dlpark_signature_argument *argument,
-                                        PyObject *object, DLManagedTensorVersioned **managed)
+                                        DLDataType dtype, PyObject *object, DLManagedTensorVersioned **managed)
 {
     DLPARK_UNINITIALIZED dlpark_view to;
     dlpark_tensor copy = DLPARK_TENSOR_EMPTY;
     dlpark_tensor source = {NULL};
-    int status = fit_alloc(reader, &argument->spec, &copy, &to);
+    int status = fit_alloc(reader, &argument->spec, dtype, &copy, &to);
 
     if (status == 0)
         status = fit_copied(reader, argument, object, managed, &to);
@@ -193,16 +232,39 @@ static dlpark__call_outcome fit_convert(dlpark__call_reader *reader, const dlpar
     return DLPARK__CALL_FITS;
 }
 
+/* Whether what did not match for that reason can be converted, and then to which dtype. What another dtype alone would
+ * not mend is left as it is: the refusal names what came. */
+static bool fit_is_convertible(const dlpark__call_reader *reader, const dlpark_spec *spec, dlpark_status status,
+                               DLDataType *dtype)
+{
+    DLPARK_UNINITIALIZED dlpark_view probe;
+    dlpark_spec relaxed;
+
+    *dtype = reader->view->dtype;
+    if ((spec->flags & DLPARK_SPEC_CONVERT) == 0 || !dlpark__py_is_host(reader->view->device))
+        return false;
+    if (status != DLPARK_E_DTYPE)
+        return status == DLPARK_E_LAYOUT || status == DLPARK_E_ALIGNMENT;
+    if (!fit_dtype(reader, spec, dtype))
+        return false;
+    relaxed = *spec;
+    relaxed.flags &= ~(DLPARK_SPEC_C | DLPARK_SPEC_F | DLPARK_SPEC_INNER);
+    relaxed.alignment_bytes = 0;
+    dlpark_view_copy(&probe, reader->view);
+    probe.dtype = *dtype;
+    return dlpark_spec_match(&relaxed, &probe, &reader->call->bound, NULL) == DLPARK_OK;
+}
+
 dlpark__call_outcome dlpark__call_refit(dlpark__call_reader *reader, const dlpark_signature_argument *argument,
                                         PyObject *object, DLManagedTensorVersioned **managed)
 {
     dlpark_status status = fit_match(reader, &argument->spec);
+    DLDataType dtype;
 
     if (status == DLPARK_OK)
         return DLPARK__CALL_FITS;
-    if ((status == DLPARK_E_LAYOUT || status == DLPARK_E_ALIGNMENT) &&
-        (argument->spec.flags & DLPARK_SPEC_CONVERT) != 0 && dlpark__py_is_host(reader->view->device)) {
-        dlpark__call_outcome outcome = fit_convert(reader, argument, object, managed);
+    if (fit_is_convertible(reader, &argument->spec, status, &dtype)) {
+        dlpark__call_outcome outcome = fit_convert(reader, argument, dtype, object, managed);
         if (outcome != DLPARK__CALL_FITS)
             return outcome;
         status = fit_match(reader, &argument->spec);

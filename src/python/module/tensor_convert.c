@@ -1,5 +1,5 @@
 /*
- * A Tensor's elements in memory of their own, as another dtype, as bytes, as a NumPy array.
+ * A Tensor's elements in memory of their own, as bytes, as a NumPy array.
  */
 #include "arguments.h"
 #include "tensor_methods.h"
@@ -30,7 +30,7 @@ const char dlpark__py_tensor_copy_doc[] =
     ">>> t.readonly, t.copy().readonly, t.copy().strides\n"
     "(True, False, (2, 1))";
 
-static PyObject *convert_copied(PyObject *self, const dlpark_view *view)
+PyObject *dlpark__py_tensor_copied(PyObject *self, const dlpark_view *view)
 {
     dlpark_tensor copy = DLPARK_TENSOR_EMPTY;
 
@@ -47,55 +47,7 @@ PyObject *dlpark__py_tensor_copy(PyObject *self, PyObject *const *args, Py_ssize
     if (dlpark__py_bind(&signature, args, nargs, keyword_names, NULL) < 0)
         return NULL;
     dlpark__py_tensor_describe(self, &view);
-    return convert_copied(self, &view);
-}
-
-const char dlpark__py_tensor_astype_doc[] =
-    "astype($self, /, dtype, *, copy=True)\n--\n\n"
-    "The elements as another dtype. So far there is one cast: to the dtype that they have.\n\n"
-    "Parameters\n"
-    "----------\n"
-    "dtype : str or dtype\n"
-    "    A name, such as 'float32', or a dtype of NumPy, ml_dtypes or PyTorch.\n"
-    "copy : bool\n"
-    "    False gives the tensor itself where it is of that dtype already.\n\n"
-    "Returns\n"
-    "-------\n"
-    "Tensor\n"
-    "    In memory of its own, as copy() gives it, or the tensor itself.\n\n"
-    "Raises\n"
-    "------\n"
-    "TypeError\n"
-    "    `dtype` is none that DLPack has, or another than the tensor's; or the memory is out of the host's reach.\n"
-    "MemoryError\n"
-    "    There is no memory for the copy.\n\n"
-    "Examples\n"
-    "--------\n"
-    ">>> t = dlpark.from_dlpack(np.zeros(3, np.float32))\n"
-    ">>> t.astype(np.float32, copy=False) is t\n"
-    "True";
-
-PyObject *dlpark__py_tensor_astype(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *keyword_names)
-{
-    static const char *const names[] = {"dtype", "copy"};
-    static const dlpark__py_signature signature = {"astype", names, 2, 1, 1};
-    PyObject *values[2] = {NULL, Py_True};
-    DLDataType dtype;
-    dlpark_view view;
-
-    if (dlpark__py_bind(&signature, args, nargs, keyword_names, values) < 0 ||
-        dlpark__py_dtype(values[0], "dtype", &dtype) < 0)
-        return NULL;
-    int copy = PyObject_IsTrue(values[1]);
-    if (copy < 0)
-        return NULL;
-    dlpark__py_tensor_describe(self, &view);
-    if (!dlpark_dtype_equal(dtype, view.dtype))
-        return PyErr_Format(PyExc_TypeError,
-                            "astype() cannot cast %s to %s: dlpark has no casts between dtypes yet; view(dtype) takes "
-                            "the same bytes for another one",
-                            dlpark_dtype_long_name(view.dtype).text, dlpark_dtype_long_name(dtype).text);
-    return copy ? convert_copied(self, &view) : Py_NewRef(self);
+    return dlpark__py_tensor_copied(self, &view);
 }
 
 /* ---- Bytes ---- */

@@ -33,6 +33,11 @@
 DLPARK__PY_TENSOR_METHOD_TABLE(DLPARK__PY_TENSOR_METHOD_DECLARATION)
 #undef DLPARK__PY_TENSOR_METHOD_DECLARATION
 
+/* ---- tensor_convert.c ---- */
+
+/* A compact copy, as a new Tensor of the same type; TypeError where the host does not read the memory. */
+PyObject *dlpark__py_tensor_copied(PyObject *self, const dlpark_view *view);
+
 /* ---- tensor_object.c ---- */
 
 /* What a Tensor holds. */
