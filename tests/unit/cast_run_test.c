@@ -183,7 +183,7 @@ static void test_every_pair_and_mode(void **state)
 
     for (size_t i = 0; i < RUN_COUNT; i++) {
         DLDataType dtype = dtypes[i];
-        int64_t count = 4000;
+        int64_t count = 1500;
         run_memory source = memory_new((size_t)(count * dtype.bits + 7) / 8);
         fill_source(&source, dtype, 77 + i);
         dlpark_view from = view_of(&source, dtype, count, 1, false);
@@ -301,13 +301,27 @@ static void test_scales_in_each_direction(void **state)
     }
 }
 
+/* Every set of vectors, and the plain one. */
+static void test_each_set_of_instructions(void **state)
+{
+    const dlpark__kernels *set;
+
+    for (size_t i = 0; (set = dlpark__kernels_list(i)) != NULL; i++) {
+        if (set->cast == NULL && set->below != NULL) /* it casts as the one below */
+            continue;
+        dlpark__kernels_use(set);
+        test_every_pair_and_mode(state);
+        test_strides_and_lengths(state);
+        test_scales_in_each_direction(state);
+    }
+    dlpark__kernels_use(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_pair_and_mode),
+        cmocka_unit_test(test_each_set_of_instructions),
         cmocka_unit_test(test_every_code),
-        cmocka_unit_test(test_strides_and_lengths),
-        cmocka_unit_test(test_scales_in_each_direction),
 #if defined(__x86_64__)
         cmocka_unit_test(test_no_mode_of_the_processor_matters),
 #endif

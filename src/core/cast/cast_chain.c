@@ -14,9 +14,21 @@
 /* Where floats and integers meet. */
 typedef enum chain_hub { CHAIN_F32, CHAIN_F64, CHAIN_I64, CHAIN_U64 } chain_hub;
 
-static void chain_add(dlpark__cast_chain *chain, dlpark__cast_step step)
+#define CHAIN_NOTHING (-1) /* there is nothing to do */
+
+/* Adds the step of the best set that has it. */
+static void chain_add(dlpark__cast_chain *chain, int name)
 {
-    if (step != NULL)
+    if (name == CHAIN_NOTHING)
+        return;
+    dlpark__cast_step step = dlpark__cast_generic[name];
+    for (const dlpark__kernels *set = dlpark__kernels_get(); set != NULL; set = set->below) {
+        if (set->cast != NULL && set->cast[name] != NULL) {
+            step = set->cast[name];
+            break;
+        }
+    }
+    if (step != NULL) /* none: int64 is what it is in 64 bits */
         chain->steps[chain->count++] = step;
 }
 
@@ -39,29 +51,36 @@ static void chain_widen(dlpark__cast_params *params, const dlpark__float_format 
     params->from_fnuz = format->flavour == DLPARK__FLOAT_FNUZ;
 }
 
-static chain_hub chain_from(dlpark__cast_chain *chain, const dlpark__cast_job *job, const dlpark__cast_steps *steps)
+static chain_hub chain_from_float(dlpark__cast_chain *chain, const dlpark__cast_side *from)
 {
-    const dlpark__float_format *format = job->from.format;
-    DLDataType dtype = job->from.part;
-
-    if (format != NULL) {
-        if (dtype.bits == 64)
-            return CHAIN_F64;
-        if (dtype.bits == 32)
-            return CHAIN_F32;
-        chain_widen(&chain->params, format);
-        chain_add(chain, dtype.bits == 16                        ? steps->f32_of_float16
-                         : format->flavour == DLPARK__FLOAT_E8M0 ? steps->f32_of_scale
-                                                                 : steps->f32_of_float8);
+    if (from->part.bits == 64)
+        return CHAIN_F64;
+    if (from->part.bits == 32)
         return CHAIN_F32;
-    }
+    chain_widen(&chain->params, from->format);
+    chain_add(chain, from->part.bits == 16                         ? DLPARK__CAST_F32_OF_FLOAT16
+                     : from->format->flavour == DLPARK__FLOAT_E8M0 ? DLPARK__CAST_F32_OF_SCALE
+                                                                   : DLPARK__CAST_F32_OF_FLOAT8);
+    return CHAIN_F32;
+}
+
+/* Integers of up to 16 bits are float32, those of 32 are float64. */
+static chain_hub chain_from_integer(dlpark__cast_chain *chain, DLDataType dtype, bool to_float)
+{
+    int width = chain_width(dtype.bits);
+    bool is_signed = dtype.code == kDLInt;
+
+    chain->params.nbits = dtype.bits;
     if (dtype.code == kDLBool) {
-        chain_add(chain, steps->i64_of_bool);
+        chain_add(chain, DLPARK__CAST_I64_OF_BOOL);
         return CHAIN_I64;
     }
-    chain->params.nbits = dtype.bits;
-    chain_add(chain, (dtype.code == kDLInt ? steps->i64_of_signed : steps->i64_of_unsigned)[chain_width(dtype.bits)]);
-    return dtype.code == kDLUInt && dtype.bits == 64 ? CHAIN_U64 : CHAIN_I64;
+    if (to_float && width != DLPARK__CAST_64) {
+        chain_add(chain, (is_signed ? DLPARK__CAST_FLOAT_OF_SIGNED_8 : DLPARK__CAST_FLOAT_OF_UNSIGNED_8) + width);
+        return width == DLPARK__CAST_32 ? CHAIN_F64 : CHAIN_F32;
+    }
+    chain_add(chain, (is_signed ? DLPARK__CAST_I64_OF_SIGNED_8 : DLPARK__CAST_I64_OF_UNSIGNED_8) + width);
+    return !is_signed && width == DLPARK__CAST_64 ? CHAIN_U64 : CHAIN_I64;
 }
 
 /* ---- To the destination ---- */
@@ -101,49 +120,37 @@ static void chain_narrow(dlpark__cast_params *params, const dlpark__cast_job *jo
     params->fnuz = format->flavour == DLPARK__FLOAT_FNUZ;
 }
 
-static void chain_to_float(dlpark__cast_chain *chain, const dlpark__cast_job *job, const dlpark__cast_steps *steps,
-                           chain_hub hub)
+/* By the hub: what leads to float64, to float32, and to float32 rounded to odd. */
+static const int chain_doubles[] = {DLPARK__CAST_F64_OF_F32, CHAIN_NOTHING, DLPARK__CAST_F64_OF_I64,
+                                    DLPARK__CAST_F64_OF_U64};
+static const int chain_singles[] = {CHAIN_NOTHING, DLPARK__CAST_F32_OF_F64, DLPARK__CAST_F32_OF_I64,
+                                    DLPARK__CAST_F32_OF_U64};
+static const int chain_odds[] = {CHAIN_NOTHING, DLPARK__CAST_ODD_OF_F64, DLPARK__CAST_ODD_OF_I64,
+                                 DLPARK__CAST_ODD_OF_U64};
+
+static void chain_to_float(dlpark__cast_chain *chain, const dlpark__cast_job *job, chain_hub hub)
 {
-    bool small = job->to.part.bits < 32;
+    unsigned bits = job->to.part.bits;
 
     chain->params.saturates = job->overflow != DLPARK_OVERFLOW_NOSAT;
     chain->params.saturates_infinite = job->overflow == DLPARK_OVERFLOW_SATALL;
     chain->params.scale = (uint8_t)job->scale;
-    if (job->to.part.bits == 64) {
-        chain_add(chain, hub == CHAIN_F32   ? steps->f64_of_f32
-                         : hub == CHAIN_I64 ? steps->f64_of_i64
-                         : hub == CHAIN_U64 ? steps->f64_of_u64
-                                            : NULL);
-        chain_add(chain, chain->params.saturates_infinite ? steps->finite[DLPARK__CAST_64] : NULL);
+    if (bits >= 32) {
+        chain_add(chain, (bits == 64 ? chain_doubles : chain_singles)[hub]);
+        if (chain->params.saturates_infinite)
+            chain_add(chain, DLPARK__CAST_FINITE_8 + chain_width(bits));
         return;
     }
-    switch (hub) {
-    case CHAIN_F64:
-        chain_add(chain, small ? steps->odd_of_f64 : steps->f32_of_f64);
-        break;
-    case CHAIN_I64:
-        chain_add(chain, small ? steps->odd_of_i64 : steps->f32_of_i64);
-        break;
-    case CHAIN_U64:
-        chain_add(chain, small ? steps->odd_of_u64 : steps->f32_of_u64);
-        break;
-    default:
-        break;
-    }
-    if (!small) {
-        chain_add(chain, hub == CHAIN_F32 && chain->params.saturates_infinite ? steps->finite[DLPARK__CAST_32] : NULL);
-        return;
-    }
+    chain_add(chain, chain_odds[hub]);
     if (job->to.format->flavour == DLPARK__FLOAT_E8M0) {
-        chain_add(chain, steps->scale_of_f32);
+        chain_add(chain, DLPARK__CAST_SCALE_OF_F32);
         return;
     }
     chain_narrow(&chain->params, job);
-    chain_add(chain, job->to.part.bits == 16 ? steps->float16_of_f32 : steps->float8_of_f32);
+    chain_add(chain, bits == 16 ? DLPARK__CAST_FLOAT16_OF_F32 : DLPARK__CAST_FLOAT8_OF_F32);
 }
 
-static void chain_to_integer(dlpark__cast_chain *chain, const dlpark__cast_job *job, const dlpark__cast_steps *steps,
-                             chain_hub hub)
+static void chain_to_integer(dlpark__cast_chain *chain, const dlpark__cast_job *job, chain_hub hub)
 {
     unsigned bits = job->to.part.bits;
     bool is_signed = job->to.part.code == kDLInt;
@@ -155,41 +162,41 @@ static void chain_to_integer(dlpark__cast_chain *chain, const dlpark__cast_job *
     params->low_float = (double)params->low;
     params->past_float = (double)((params->high >> 1) + 1) * 2 - (bits == 1 && is_signed);
     if (hub == CHAIN_I64 || hub == CHAIN_U64) {
-        bool wraps = job->overflow == DLPARK_OVERFLOW_WRAP;
-        chain_add(chain, (wraps ? steps->wrap : hub == CHAIN_U64 ? steps->saturate_u64 : steps->saturate_i64)[width]);
+        int saturate = hub == CHAIN_U64 ? DLPARK__CAST_SATURATE_U64_8 : DLPARK__CAST_SATURATE_I64_8;
+        chain_add(chain, (job->overflow == DLPARK_OVERFLOW_WRAP ? DLPARK__CAST_WRAP_8 : saturate) + width);
     } else if (job->overflow == DLPARK_OVERFLOW_WRAP) {
         chain->count = -1; /* nobody asks for that often: one element at a time */
     } else if (bits == 64) {
-        if (hub == CHAIN_F32)
-            chain_add(chain, steps->f64_of_f32);
-        chain_add(chain, is_signed ? steps->integer_of_f64[width] : steps->uint64_of_f64);
+        chain_add(chain, chain_doubles[hub]);
+        chain_add(chain, is_signed ? DLPARK__CAST_INTEGER_OF_F64_8 + width : DLPARK__CAST_UINT64_OF_F64);
     } else {
-        chain_add(chain, (hub == CHAIN_F32 ? steps->integer_of_f32 : steps->integer_of_f64)[width]);
+        chain_add(chain, (hub == CHAIN_F32 ? DLPARK__CAST_INTEGER_OF_F32_8 : DLPARK__CAST_INTEGER_OF_F64_8) + width);
     }
 }
 
 void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *job)
 {
-    const dlpark__cast_steps *steps = &dlpark__cast_generic;
-    bool to_bool = job->to.part.code == kDLBool;
+    static const int to_bool[] = {DLPARK__CAST_BOOL_OF_F32, DLPARK__CAST_BOOL_OF_F64, DLPARK__CAST_BOOL_OF_I64,
+                                  DLPARK__CAST_BOOL_OF_I64};
+    const dlpark__float_format *to = job->to.format, *from = job->from.format;
+    bool is_bool = job->to.part.code == kDLBool;
 
     memset(chain, 0, sizeof *chain);
-    if (to_bool && job->from.parts == 2) { /* both parts count */
+    if (is_bool && job->from.parts == 2) { /* both parts count */
         chain->count = -1;
         return;
     }
-    if (job->to.format != NULL && job->to.format == job->from.format) { /* a part of a complex one: moved */
-        chain_add(chain,
-                  job->overflow == DLPARK_OVERFLOW_SATALL ? steps->finite[chain_width(job->to.part.bits)] : NULL);
+    if (to != NULL && to == from) { /* a part of a complex one: moved */
+        if (job->overflow == DLPARK_OVERFLOW_SATALL)
+            chain_add(chain, DLPARK__CAST_FINITE_8 + chain_width(job->to.part.bits));
         return;
     }
-    chain_hub hub = chain_from(chain, job, steps);
-    if (to_bool)
-        chain_add(chain, hub == CHAIN_F32   ? steps->bool_of_f32
-                         : hub == CHAIN_F64 ? steps->bool_of_f64
-                                            : steps->bool_of_i64);
-    else if (job->to.format != NULL)
-        chain_to_float(chain, job, steps, hub);
+    chain_hub hub =
+        from != NULL ? chain_from_float(chain, &job->from) : chain_from_integer(chain, job->from.part, to != NULL);
+    if (is_bool)
+        chain_add(chain, to_bool[hub]);
+    else if (to != NULL)
+        chain_to_float(chain, job, hub);
     else
-        chain_to_integer(chain, job, steps, hub);
+        chain_to_integer(chain, job, hub);
 }

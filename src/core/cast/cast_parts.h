@@ -10,7 +10,7 @@
 #include "../elements/float_parts.h"
 #include "../elements/walk_parts.h"
 #include "../internal.h"
-#include "../kernels/cast_steps.h"
+#include "../kernels/kernels.h"
 
 /* A side of a cast. */
 typedef struct dlpark__cast_side {

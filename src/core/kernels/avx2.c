@@ -11,6 +11,7 @@
 #define VECTOR_LANES        2
 #define VECTOR_NAME(name)   avx2_##name
 #define VECTOR_BELOW        dlpark__kernels_ssse3
+#define VECTOR_CAST         dlpark__cast_avx2
 #define VECTOR_ONLY_STREAMS 0
 
 #define AVX2_HALF(p)         _mm_loadu_si128((const __m128i *)(const void *)(p))

@@ -11,6 +11,7 @@
 #define VECTOR_LANES        4
 #define VECTOR_NAME(name)   avx512_##name
 #define VECTOR_BELOW        dlpark__kernels_avx2
+#define VECTOR_CAST         dlpark__cast_avx512
 #define VECTOR_ONLY_STREAMS 1
 
 #define AVX512_LANE(p)       _mm_loadu_si128((const __m128i *)(const void *)(p))

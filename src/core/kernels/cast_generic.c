@@ -175,12 +175,18 @@ static inline int64_t step_extend(const dlpark__cast_params *params, uint8_t cod
     return (int64_t)((code ^ sign) - sign);
 }
 
-STEP_OF(step_i64_of_int8, int64_t, uint8_t, step_extend(params, in))
-STEP_OF(step_i64_of_int16, int64_t, int16_t, in)
-STEP_OF(step_i64_of_int32, int64_t, int32_t, in)
-STEP_OF(step_i64_of_uint8, int64_t, uint8_t, in)
-STEP_OF(step_i64_of_uint16, int64_t, uint16_t, in)
-STEP_OF(step_i64_of_uint32, int64_t, uint32_t, in)
+STEP_OF(step_i64_of_int_8, int64_t, uint8_t, step_extend(params, in))
+STEP_OF(step_i64_of_int_16, int64_t, int16_t, in)
+STEP_OF(step_i64_of_int_32, int64_t, int32_t, in)
+STEP_OF(step_i64_of_uint_8, int64_t, uint8_t, in)
+STEP_OF(step_i64_of_uint_16, int64_t, uint16_t, in)
+STEP_OF(step_i64_of_uint_32, int64_t, uint32_t, in)
+STEP_OF(step_float_of_int_8, float, uint8_t, step_extend(params, in))
+STEP_OF(step_float_of_int_16, float, int16_t, in)
+STEP_OF(step_float_of_int_32, double, int32_t, in)
+STEP_OF(step_float_of_uint_8, float, uint8_t, in)
+STEP_OF(step_float_of_uint_16, float, uint16_t, in)
+STEP_OF(step_float_of_uint_32, double, uint32_t, in)
 STEP_OF(step_i64_of_bool, int64_t, uint8_t, in != 0)
 STEP_OF(step_f32_of_i64, float, int64_t, in)
 STEP_OF(step_f32_of_u64, float, uint64_t, in)
@@ -262,33 +268,44 @@ STEP_OF(step_bool_of_f32, uint8_t, uint32_t, (in & 0x7FFFFFFF) != 0)
 STEP_OF(step_bool_of_f64, uint8_t, uint64_t, (in << 1) != 0)
 STEP_OF(step_bool_of_i64, uint8_t, uint64_t, in != 0)
 
-const dlpark__cast_steps dlpark__cast_generic = {
-    .f32_of_float8 = step_f32_of_float8,
-    .f32_of_float16 = step_f32_of_float16,
-    .f32_of_scale = step_f32_of_scale,
-    .float8_of_f32 = step_float8_of_f32,
-    .float16_of_f32 = step_float16_of_f32,
-    .scale_of_f32 = step_scale_of_f32,
-    .f64_of_f32 = step_f64_of_f32,
-    .f32_of_f64 = step_f32_of_f64,
-    .odd_of_f64 = step_odd_of_f64,
-    .finite = {NULL, step_finite_f16, step_finite_f32, step_finite_f64},
-    .i64_of_signed = {step_i64_of_int8, step_i64_of_int16, step_i64_of_int32, NULL},
-    .i64_of_unsigned = {step_i64_of_uint8, step_i64_of_uint16, step_i64_of_uint32, NULL},
-    .i64_of_bool = step_i64_of_bool,
-    .f32_of_i64 = step_f32_of_i64,
-    .f32_of_u64 = step_f32_of_u64,
-    .odd_of_i64 = step_odd_of_i64,
-    .odd_of_u64 = step_odd_of_u64,
-    .f64_of_i64 = step_f64_of_i64,
-    .f64_of_u64 = step_f64_of_u64,
-    .wrap = {step_wrap_8, step_wrap_16, step_wrap_32, step_wrap_64},
-    .saturate_i64 = {step_saturate_i64_8, step_saturate_i64_16, step_saturate_i64_32, step_saturate_i64_64},
-    .saturate_u64 = {step_saturate_u64_8, step_saturate_u64_16, step_saturate_u64_32, step_saturate_u64_64},
-    .integer_of_f32 = {step_integer_of_f32_8, step_integer_of_f32_16, step_integer_of_f32_32, NULL},
-    .integer_of_f64 = {step_integer_of_f64_8, step_integer_of_f64_16, step_integer_of_f64_32, step_integer_of_f64_64},
-    .uint64_of_f64 = step_uint64_of_f64,
-    .bool_of_f32 = step_bool_of_f32,
-    .bool_of_f64 = step_bool_of_f64,
-    .bool_of_i64 = step_bool_of_i64,
+#define STEP_WIDTHS(name, step)                                                                                        \
+    [name + DLPARK__CAST_8] = step##_8, [name + DLPARK__CAST_16] = step##_16, [name + DLPARK__CAST_32] = step##_32
+
+const dlpark__cast_step dlpark__cast_generic[DLPARK__CAST_STEPS] = {
+    [DLPARK__CAST_F32_OF_FLOAT8] = step_f32_of_float8,
+    [DLPARK__CAST_F32_OF_FLOAT16] = step_f32_of_float16,
+    [DLPARK__CAST_F32_OF_SCALE] = step_f32_of_scale,
+    [DLPARK__CAST_FLOAT8_OF_F32] = step_float8_of_f32,
+    [DLPARK__CAST_FLOAT16_OF_F32] = step_float16_of_f32,
+    [DLPARK__CAST_SCALE_OF_F32] = step_scale_of_f32,
+    [DLPARK__CAST_F64_OF_F32] = step_f64_of_f32,
+    [DLPARK__CAST_F32_OF_F64] = step_f32_of_f64,
+    [DLPARK__CAST_ODD_OF_F64] = step_odd_of_f64,
+    [DLPARK__CAST_F32_OF_I64] = step_f32_of_i64,
+    [DLPARK__CAST_F32_OF_U64] = step_f32_of_u64,
+    [DLPARK__CAST_ODD_OF_I64] = step_odd_of_i64,
+    [DLPARK__CAST_ODD_OF_U64] = step_odd_of_u64,
+    [DLPARK__CAST_F64_OF_I64] = step_f64_of_i64,
+    [DLPARK__CAST_F64_OF_U64] = step_f64_of_u64,
+    [DLPARK__CAST_I64_OF_BOOL] = step_i64_of_bool,
+    [DLPARK__CAST_BOOL_OF_F32] = step_bool_of_f32,
+    [DLPARK__CAST_BOOL_OF_F64] = step_bool_of_f64,
+    [DLPARK__CAST_BOOL_OF_I64] = step_bool_of_i64,
+    [DLPARK__CAST_UINT64_OF_F64] = step_uint64_of_f64,
+    [DLPARK__CAST_FINITE_8 + DLPARK__CAST_16] = step_finite_f16,
+    [DLPARK__CAST_FINITE_8 + DLPARK__CAST_32] = step_finite_f32,
+    [DLPARK__CAST_FINITE_8 + DLPARK__CAST_64] = step_finite_f64,
+    STEP_WIDTHS(DLPARK__CAST_I64_OF_SIGNED_8, step_i64_of_int),
+    STEP_WIDTHS(DLPARK__CAST_I64_OF_UNSIGNED_8, step_i64_of_uint),
+    STEP_WIDTHS(DLPARK__CAST_FLOAT_OF_SIGNED_8, step_float_of_int),
+    STEP_WIDTHS(DLPARK__CAST_FLOAT_OF_UNSIGNED_8, step_float_of_uint),
+    STEP_WIDTHS(DLPARK__CAST_WRAP_8, step_wrap),
+    [DLPARK__CAST_WRAP_8 + DLPARK__CAST_64] = step_wrap_64,
+    STEP_WIDTHS(DLPARK__CAST_SATURATE_I64_8, step_saturate_i64),
+    [DLPARK__CAST_SATURATE_I64_8 + DLPARK__CAST_64] = step_saturate_i64_64,
+    STEP_WIDTHS(DLPARK__CAST_SATURATE_U64_8, step_saturate_u64),
+    [DLPARK__CAST_SATURATE_U64_8 + DLPARK__CAST_64] = step_saturate_u64_64,
+    STEP_WIDTHS(DLPARK__CAST_INTEGER_OF_F32_8, step_integer_of_f32),
+    STEP_WIDTHS(DLPARK__CAST_INTEGER_OF_F64_8, step_integer_of_f64),
+    [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_64] = step_integer_of_f64_64,
 };

@@ -55,41 +55,47 @@ typedef void (*dlpark__cast_step)(const dlpark__cast_params *params, unsigned ch
 /* How integers and their likes are stored: of a byte or less, and of whole bytes. */
 enum { DLPARK__CAST_8, DLPARK__CAST_16, DLPARK__CAST_32, DLPARK__CAST_64, DLPARK__CAST_WIDTHS };
 
-/* The steps. F32, F64: floats; I64: integers of either sign; U64: those of uint64. Odd: to odd, see cast_chain.c. */
-typedef struct dlpark__cast_steps {
-    dlpark__cast_step f32_of_float8; /* any format of at most 8 bits but e8m0, one in a byte */
-    dlpark__cast_step f32_of_float16;
-    dlpark__cast_step f32_of_scale;
-    dlpark__cast_step float8_of_f32;
-    dlpark__cast_step float16_of_f32;
-    dlpark__cast_step scale_of_f32;
-    dlpark__cast_step f64_of_f32;
-    dlpark__cast_step f32_of_f64;
-    dlpark__cast_step odd_of_f64;
-    dlpark__cast_step
-        finite[DLPARK__CAST_WIDTHS]; /* infinity becomes the largest; float16 to float64, the first is NULL */
-
-    dlpark__cast_step i64_of_signed[DLPARK__CAST_WIDTHS]; /* the last of either row is NULL: there is nothing to do */
-    dlpark__cast_step i64_of_unsigned[DLPARK__CAST_WIDTHS];
-    dlpark__cast_step i64_of_bool;
-    dlpark__cast_step f32_of_i64, f32_of_u64;
-    dlpark__cast_step odd_of_i64, odd_of_u64;
-    dlpark__cast_step f64_of_i64, f64_of_u64;
-
-    dlpark__cast_step wrap[DLPARK__CAST_WIDTHS]; /* the low bits of 64 */
-    dlpark__cast_step saturate_i64[DLPARK__CAST_WIDTHS];
-    dlpark__cast_step saturate_u64[DLPARK__CAST_WIDTHS];
-    dlpark__cast_step integer_of_f32[DLPARK__CAST_WIDTHS]; /* the last is NULL */
-    dlpark__cast_step integer_of_f64[DLPARK__CAST_WIDTHS];
-    dlpark__cast_step uint64_of_f64;
-
-    dlpark__cast_step bool_of_f32;
-    dlpark__cast_step bool_of_f64;
-    dlpark__cast_step bool_of_i64;
-} dlpark__cast_steps;
+/* The steps. F32, F64: floats; I64: integers of either sign; U64: those of uint64; ODD: to odd, see cast_chain.c. A name
+ * in the singular that ends in 8 is the first of four, by width. */
+typedef enum dlpark__cast_step_name {
+    DLPARK__CAST_F32_OF_FLOAT8, /* any format of at most 8 bits but e8m0, one in a byte */
+    DLPARK__CAST_F32_OF_FLOAT16,
+    DLPARK__CAST_F32_OF_SCALE,
+    DLPARK__CAST_FLOAT8_OF_F32,
+    DLPARK__CAST_FLOAT16_OF_F32,
+    DLPARK__CAST_SCALE_OF_F32,
+    DLPARK__CAST_F64_OF_F32,
+    DLPARK__CAST_F32_OF_F64,
+    DLPARK__CAST_ODD_OF_F64,
+    DLPARK__CAST_F32_OF_I64,
+    DLPARK__CAST_F32_OF_U64,
+    DLPARK__CAST_ODD_OF_I64,
+    DLPARK__CAST_ODD_OF_U64,
+    DLPARK__CAST_F64_OF_I64,
+    DLPARK__CAST_F64_OF_U64,
+    DLPARK__CAST_I64_OF_BOOL,
+    DLPARK__CAST_BOOL_OF_F32,
+    DLPARK__CAST_BOOL_OF_F64,
+    DLPARK__CAST_BOOL_OF_I64,
+    DLPARK__CAST_UINT64_OF_F64,
+    DLPARK__CAST_FINITE_8, /* infinity becomes the largest; there is none for 8 bits */
+    DLPARK__CAST_I64_OF_SIGNED_8 =
+        DLPARK__CAST_FINITE_8 + DLPARK__CAST_WIDTHS, /* none for 64: there is nothing to do */
+    DLPARK__CAST_I64_OF_UNSIGNED_8 = DLPARK__CAST_I64_OF_SIGNED_8 + DLPARK__CAST_WIDTHS, /* the same */
+    DLPARK__CAST_FLOAT_OF_SIGNED_8 =
+        DLPARK__CAST_I64_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS, /* F32; of 32 bits F64; no 64 */
+    DLPARK__CAST_FLOAT_OF_UNSIGNED_8 = DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_WIDTHS, /* the same */
+    DLPARK__CAST_WRAP_8 = DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS,            /* the low bits of 64 */
+    DLPARK__CAST_SATURATE_I64_8 = DLPARK__CAST_WRAP_8 + DLPARK__CAST_WIDTHS,
+    DLPARK__CAST_SATURATE_U64_8 = DLPARK__CAST_SATURATE_I64_8 + DLPARK__CAST_WIDTHS,
+    DLPARK__CAST_INTEGER_OF_F32_8 = DLPARK__CAST_SATURATE_U64_8 + DLPARK__CAST_WIDTHS, /* none for 64 */
+    DLPARK__CAST_INTEGER_OF_F64_8 = DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_WIDTHS,
+    DLPARK__CAST_STEPS = DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_WIDTHS
+} dlpark__cast_step_name;
 
 /* ---- cast_generic.c ---- */
 
-extern const dlpark__cast_steps dlpark__cast_generic;
+/* Every step; NULL where its name says that there is none. */
+extern const dlpark__cast_step dlpark__cast_generic[DLPARK__CAST_STEPS];
 
 #endif

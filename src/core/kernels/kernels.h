@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cast_steps.h"
+
 /* One dimension of a copy. */
 typedef struct dlpark__copy_dim {
     int64_t extent;
@@ -61,6 +63,9 @@ typedef struct dlpark__kernels {
     /* Bytes one after the other, past the caches. Ordered before what follows by fence() only. */
     void (*stream)(unsigned char *to, const unsigned char *from, size_t nbytes);
     void (*fence)(void);
+
+    /* The steps of casts, DLPARK__CAST_STEPS of them; NULL: those of the set below, and in the end of cast_generic.c. */
+    const dlpark__cast_step *cast;
 } dlpark__kernels;
 
 /* The sets. Those of other architectures are not defined. */
@@ -70,6 +75,8 @@ extern const dlpark__kernels dlpark__kernels_generic;
 extern const dlpark__kernels dlpark__kernels_ssse3;
 extern const dlpark__kernels dlpark__kernels_avx2;
 extern const dlpark__kernels dlpark__kernels_avx512;
+extern const dlpark__cast_step dlpark__cast_avx2[DLPARK__CAST_STEPS];
+extern const dlpark__cast_step dlpark__cast_avx512[DLPARK__CAST_STEPS];
 #elif defined(__aarch64__) && defined(__GNUC__) && defined(__ARM_NEON)
 #define DLPARK__KERNELS_NEON 1
 extern const dlpark__kernels dlpark__kernels_neon;

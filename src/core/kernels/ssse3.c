@@ -11,6 +11,7 @@
 #define VECTOR_LANES        1
 #define VECTOR_NAME(name)   ssse3_##name
 #define VECTOR_BELOW        dlpark__kernels_generic
+#define VECTOR_CAST         NULL
 #define VECTOR_ONLY_STREAMS 0
 
 #define VECTOR_LOAD(p, step)             ((void)(step), _mm_loadu_si128((const __m128i *)(const void *)(p)))

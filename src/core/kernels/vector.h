@@ -7,6 +7,7 @@
  *     VECTOR_LANES                1, 2 or 4
  *     VECTOR_NAME(x)              x with the suffix of the set
  *     VECTOR_BELOW                the table of the set before it
+ *     VECTOR_CAST                 the set's steps of casts, or NULL
  *     VECTOR_ONLY_STREAMS         1 where the set before it is faster within the caches
  *     VECTOR_LOAD(p, step)        lane i from p + i * step
  *     VECTOR_LOAD_ALL(p)          all lanes, one after the other
@@ -272,7 +273,7 @@ static VECTOR_TARGET void VECTOR_NAME(fence)(void)
         .name = (text), .below = &VECTOR_BELOW, .nbytes = VECTOR_NBYTES, .strided = VECTOR_NAME(strided),              \
         .transpose = VECTOR_NAME(transpose), .split = VECTOR_NAME(split), .join = VECTOR_NAME(join),                   \
         .reverse = VECTOR_NAME(reverse), .blocks = VECTOR_NAME(blocks), .rows = VECTOR_NAME(rows),                     \
-        .stream = VECTOR_NAME(stream), .fence = VECTOR_NAME(fence),                                                    \
+        .stream = VECTOR_NAME(stream), .fence = VECTOR_NAME(fence), .cast = VECTOR_CAST,                               \
     }
 
 static void VECTOR_NAME(strided)(unsigned char *to, const unsigned char *from, size_t element,

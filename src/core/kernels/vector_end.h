@@ -4,6 +4,7 @@
 #undef VECTOR
 #undef VECTOR_ALWAYS
 #undef VECTOR_BELOW
+#undef VECTOR_CAST
 #undef VECTOR_DEAL
 #undef VECTOR_DEALS
 #undef VECTOR_FENCE
