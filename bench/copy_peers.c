@@ -1,5 +1,5 @@
 /*
- * What copy_peers.py calls: dlpark, the plain loops and memcpy on memory that Python owns, as often as it says, so that
+ * What copy_peers.py and cast_peers.py call: dlpark, the plain loops and memcpy on memory that Python owns, as often as it says, so that
  * the price of leaving Python is not in it. Built as a shared object.
  */
 #include <dlpark/dlpark.h>
@@ -10,6 +10,7 @@
 #define PEERS_API __attribute__((visibility("default")))
 
 PEERS_API int peers_dlpark(const DLTensor *to, const DLTensor *from, int threads, int times);
+PEERS_API int peers_cast(const DLTensor *to, const DLTensor *from, int times);
 PEERS_API int peers_plain(int job, int element, void *to, const void *from, int64_t a, int64_t b, int times);
 PEERS_API int peers_fresh(const DLTensor *from);
 PEERS_API void peers_memcpy(void *to, const void *from, size_t nbytes, int times);
@@ -62,4 +63,17 @@ void peers_memcpy(void *to, const void *from, size_t nbytes, int times)
         memcpy(to, from, nbytes);
         __asm__ volatile("" : : "g"(to), "g"(from) : "memory");
     }
+}
+
+int peers_cast(const DLTensor *to, const DLTensor *from, int times)
+{
+    dlpark_view to_view, from_view;
+
+    if (dlpark_check(to, 0, &to_view, NULL) || dlpark_check(from, 0, &from_view, NULL) ||
+        dlpark_view_allow_write(&to_view, NULL))
+        return -1;
+    dlpark_status status = DLPARK_OK;
+    for (int i = 0; i < times && status == DLPARK_OK; i++)
+        status = dlpark_cast(&to_view, &from_view, NULL, NULL);
+    return (int)status;
 }
