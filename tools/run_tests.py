@@ -28,6 +28,7 @@ BUILD = ROOT / "build"
 WORK = BUILD / "test"
 SITE = WORK / "site"
 WHEELS = WORK / "wheels"
+MADE = set()  # of these folders, those that this run has made
 ALL_PARTNERS = os.environ.get("PARTNERS") == "all"
 JOBS = str(os.cpu_count() or 2)
 TAIL = 60
@@ -254,6 +255,14 @@ def install_wheel(stage, site, build_folder, *settings):
     stage.must([*pip, "install", "--no-deps", "--no-index", "--target", site, *wheels.glob("*.whl")])
 
 
+def installed(stage):
+    """The folder with the installed package; made once a run, from the CMake folder that the wheels are built in."""
+    if SITE not in MADE:
+        install_wheel(stage, SITE, BUILD / "wheel")
+        MADE.add(SITE)
+    return SITE
+
+
 def build_probe(stage, sanitize=""):
     """What the tests reach the extension kit by, tests/python/extension, which no wheel has; the folder that it lies in."""
     folder = BUILD / f"probe{'-' + sanitize.replace(',', '-') if sanitize else ''}"
@@ -276,8 +285,8 @@ def site_environment(site):
 
 def stage_python(stage):
     """The wheel, installed, and the Python tests."""
-    install_wheel(stage, SITE, BUILD / "wheel")
-    return pytest(stage, env={**site_environment(SITE), "DLPARK_PROBE": str(build_probe(stage))})
+    site = installed(stage)
+    return pytest(stage, env={**site_environment(site), "DLPARK_PROBE": str(build_probe(stage))})
 
 
 def stage_python_asan(stage):
@@ -326,13 +335,13 @@ def stage_wheel(stage):
     """The wheels and the source package, as `make wheel` builds them, and extensions from the templates, built by one."""
     shutil.rmtree(WHEELS, ignore_errors=True)
     stage.must([ROOT / "tools" / "wheel", "--out", WHEELS])
+    MADE.add(WHEELS)
     return pytest(stage, tests="tests/wheel", env={"DLPARK_WHEELS": str(WHEELS)})
 
 
 def stage_interop(stage):
     """What passes between dlpark and its partners: docs/interop.md. The compiled partners come with PARTNERS=all."""
-    if not SITE.exists():
-        install_wheel(stage, SITE, BUILD / "wheel")
+    site = installed(stage)
     peers = WORK / "interop"
     peers.mkdir(exist_ok=True)
     if ALL_PARTNERS:
@@ -342,7 +351,7 @@ def stage_interop(stage):
         cargo = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", crate / "Cargo.toml"]
         stage.must([*cargo, "--target-dir", target], env={"PYO3_PYTHON": sys.executable})
         shutil.copy(target / "release" / "libdlpark_rust.so", peers / "dlpark_rust.so")
-    env = site_environment(SITE)
+    env = site_environment(site)
     env["PYTHONPATH"] += os.pathsep + str(peers)
     return pytest(stage, tests="tests/interop", env=env)
 
@@ -373,13 +382,12 @@ def stage_bench(stage):
 
 
 def stage_demo(stage):
-    """The demos, as `make demo` runs them."""
+    """The demos, as `make demo` and `make demo-extension` run them."""
     results = []
-    wheels = {"DLPARK_WHEELS": str(WHEELS)} if WHEELS.exists() else {}
-    for demo in ("image-python",):
+    env = {"DLPARK_WHEELS": str(WHEELS)} if WHEELS in MADE else {}
+    for demo in ("image-python", "extension"):
         for framework in ("", "torch") if ALL_PARTNERS else ("",):
-            env = {"FRAMEWORK": framework, **wheels}
-            status = stage.run([f"demos/{demo}/run.sh"], env=env, timeout=10 * MINUTES)
+            status = stage.run([f"demos/{demo}/run.sh"], env={**env, "FRAMEWORK": framework}, timeout=10 * MINUTES)
             results.append(verdict(demo + (f" with {framework}" if framework else ""), status))
     return results
 
@@ -400,9 +408,8 @@ def stage_docs(stage):
         if source.suffix in (".c", ".cpp"):
             results.append(compiled_snippet(stage, source, prefix, scratch))
         elif source.suffix == ".py":
-            if not SITE.exists():
-                install_wheel(stage, SITE, BUILD / "wheel")
-            results.append(snippet_says(stage, source, [sys.executable, source], scratch, site_environment(SITE)))
+            site = installed(stage)
+            results.append(snippet_says(stage, source, [sys.executable, source], scratch, site_environment(site)))
     return results
 
 
@@ -457,8 +464,9 @@ STAGES = {
     "docs": stage_docs,
     "clang": stage_clang,
 }
+# `wheel` builds much: some two minutes of two cores when nothing is there yet, which a plain `make test` has room for. The
+# stages after it find the package, and the extensions of the templates, built.
 ONLY_WITH_ALL_PARTNERS = {"clang"}
-ONLY_BY_NAME = {"wheel"}  # not yet run from a clean machine within the time of a run
 
 
 # ---- The run ---------------------------------------------------------------------------------------------------------
@@ -526,7 +534,7 @@ def main(arguments):
         raise SystemExit("start this by `make test`, or by `tools/setup test tools/run_tests.py STAGE`")
     WORK.mkdir(parents=True, exist_ok=True)
     skips = read_skips()
-    wanted = arguments or [name for name in STAGES if name not in ONLY_BY_NAME and (ALL_PARTNERS or name not in ONLY_WITH_ALL_PARTNERS)]
+    wanted = arguments or [name for name in STAGES if ALL_PARTNERS or name not in ONLY_WITH_ALL_PARTNERS]
     start = time.monotonic()
     results = []
     for name in wanted:
