@@ -1,7 +1,8 @@
 #!/bin/sh
 # Usage: check_readme.sh [ROOT]
 # What a reader copies is built and run by the tests: every ```c, ```cpp and ```python block of README.md is, byte for
-# byte, a file of docs/snippets/; a block of a page in docs/ is such a file, or whole lines of one or of a demo.
+# byte, a file of docs/snippets/; a block of a page in docs/ is such a file, or whole lines of one or of a demo, and so are
+# its ```cmake and ```toml blocks.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
@@ -11,7 +12,7 @@ enter "${1:-$here/..}"
 for page in README.md $(c_files docs '*.md' | grep -v '^docs/snippets/'); do
     [ -f "$page" ] || continue
     awk -v page="$page" -v out="$work/block" -v base="$(find "$work" -name 'block.*' | wc -l)" '
-        !inside && /^```(c|cpp|python)[ \t]*$/ {
+        !inside && (/^```(c|cpp|python)[ \t]*$/ || page != "README.md" && /^```(cmake|toml)[ \t]*$/) {
             language = $0
             gsub(/[` \t]/, "", language)
             file = out "." (base + ++count) "." language
@@ -59,6 +60,7 @@ while read -r block place language; do
     fi
     case $language in
     python) ending=py ;;
+    cmake) ending=txt ;;
     *) ending=$language ;;
     esac
     case $place in

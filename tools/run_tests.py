@@ -23,6 +23,8 @@ import time
 import xml.etree.ElementTree
 from dataclasses import dataclass
 
+import snippets
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 WORK = BUILD / "test"
@@ -398,53 +400,9 @@ def stage_docs(stage):
     prefix = WORK / "prefix"
     shutil.rmtree(prefix, ignore_errors=True)
     stage.must(["cmake", "--install", BUILD / "release", "--prefix", prefix, "--component", "development"])
-    scratch = WORK / "snippets"
-    shutil.rmtree(scratch, ignore_errors=True)
-    snippets = ROOT / "docs" / "snippets"
-    data = snippets / "data"
-    shutil.copytree(data, scratch) if data.exists() else scratch.mkdir()
-    results = []
-    for source in sorted(snippets.glob("*")):
-        if source.suffix in (".c", ".cpp"):
-            results.append(compiled_snippet(stage, source, prefix, scratch))
-        elif source.suffix == ".py":
-            site = installed(stage)
-            results.append(snippet_says(stage, source, [sys.executable, source], scratch, site_environment(site)))
-    return results
-
-
-def compiled_snippet(stage, source, prefix, scratch):
-    text = source.read_text()
-    package = "dlpark-image" if "<dlpark/image.h>" in text else "dlpark"
-    search = os.pathsep.join(filter(None, (str(path) for path in prefix.glob("**/pkgconfig"))))
-    status, flags = stage.run(
-        ["pkg-config", "--cflags", "--libs", package], env={"PKG_CONFIG_PATH": search}, capture=True
-    )
-    if status != 0:
-        return Result(source.name, "failed", f"pkg-config does not know {package}")
-    compiler = ["g++", "-std=c++17"] if source.suffix == ".cpp" else ["gcc", "-std=c11"]
-    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
-    program = scratch / (source.stem + "_program")
-    whole = re.search(r"\bmain\s*\(", text) is not None
-    if "<dlpark/python.h>" in text:
-        strict += ["-isystem", sysconfig.get_path("include"), f"-I{ROOT / 'include'}"]
-    if whole:
-        output = ["-o", program, *flags.split()]
-    else:
-        output = ["-c", "-o", program.with_suffix(".o"), *(flag for flag in flags.split() if flag.startswith(("-I", "-D")))]
-    status = stage.run([*compiler, *strict, source, *output])
-    if status != 0 or not whole:
-        return verdict(source.name, status)
-    return snippet_says(stage, source, [program], scratch)
-
-
-def snippet_says(stage, source, command, scratch, env=None):
-    """Runs a snippet; what it prints is its .out file, where there is one."""
-    status, said = stage.run(command, cwd=scratch, env=env, capture=True, timeout=MINUTES)
-    expected = source.with_suffix(".out")
-    if status == 0 and expected.exists() and said != expected.read_text():
-        return Result(source.name, "failed", f"it does not print what {expected.name} says")
-    return verdict(source.name, status)
+    site = installed(stage)
+    rows = snippets.Snippets(stage, WORK / "snippets", prefix, site, site_environment(site), ALL_PARTNERS).check()
+    return [Result(*row) for row in rows]
 
 
 STAGES = {

@@ -213,6 +213,11 @@ printf '```c\n    return 0;\n}\n```\n' >>"$tree/README.md"
 expect fail readme 'README.md:9: no file'
 printf '```c\n    return 7;\n}\n```\n' >"$tree/docs/guide.md"
 expect fail readme 'docs/guide.md:1: no file'
+printf '```toml\nrequires = ["one"]\n```\n' >"$tree/docs/guide.md"
+expect fail readme 'docs/guide.md:1: no file'
+printf '```toml\nrequires = ["one"]\n```\n' >"$tree/docs/guide.md"
+printf 'requires = ["one"]\n' >"$tree/docs/snippets/pyproject.toml"
+expect pass readme ''
 printf 'text\n```c\nint x;\n' >>"$tree/README.md"
 expect fail readme 'never closed'
 
