@@ -1,5 +1,6 @@
 """Partners: another library is needed, and with DLPARK_PARTNERS=all it must be there."""
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -53,6 +54,14 @@ def why_missing(name):
     if importlib.util.find_spec(name) is None:
         return f"partner {name} is not installed (PARTNERS=all installs it)"
     return None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_collections():
+    """A gc.collect() of a test looks at what is made from here on: with all partners loaded it takes a second otherwise."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
