@@ -389,7 +389,7 @@ def stage_demo(stage):
     env = {"DLPARK_WHEELS": str(WHEELS)} if WHEELS in MADE else {}
     for demo in ("image-python", "extension"):
         for framework in ("", "torch") if ALL_PARTNERS else ("",):
-            status = stage.run([f"demos/{demo}/run.sh"], env={**env, "FRAMEWORK": framework}, timeout=10 * MINUTES)
+            status = stage.run([f"demos/{demo}/run.sh"], env={**env, "FRAMEWORK": framework})
             results.append(verdict(demo + (f" with {framework}" if framework else ""), status))
     return results
 
