@@ -343,32 +343,48 @@ def stage_wheel(stage):
 
 def stage_interop(stage):
     """What passes between dlpark and its partners: docs/interop.md. The compiled partners come with PARTNERS=all."""
-    site = installed(stage)
-    peers = WORK / "interop"
-    peers.mkdir(exist_ok=True)
+    return pytest(stage, tests="tests/interop", env=interop_environment(stage))
+
+
+def stage_conformance(stage):
+    """The conformance kit, on libraries with planted faults, and on real ones: docs/conformance.md."""
+    return pytest(stage, tests="tests/conformance", env=interop_environment(stage))
+
+
+def interop_environment(stage):
+    """As site_environment, with the partners that are compiled for the tests on the path where PARTNERS=all asks for them."""
+    env = site_environment(installed(stage))
     if ALL_PARTNERS:
+        peers = WORK / "interop"
+        peers.mkdir(exist_ok=True)
         build_interop_nanobind(stage, peers)
-        crate = ROOT / "tests" / "interop" / "rust"
-        target = BUILD / "interop-rust"
-        cargo = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", crate / "Cargo.toml"]
-        stage.must([*cargo, "--target-dir", target], env={"PYO3_PYTHON": sys.executable})
-        shutil.copy(target / "release" / "libdlpark_rust.so", peers / "dlpark_rust.so")
-    env = site_environment(site)
-    env["PYTHONPATH"] += os.pathsep + str(peers)
-    return pytest(stage, tests="tests/interop", env=env)
+        build_interop_rust(stage, peers)
+        env["PYTHONPATH"] += os.pathsep + str(peers)
+    return env
+
+
+def build_interop_rust(stage, peers):
+    crate = ROOT / "tests" / "interop" / "rust"
+    target = BUILD / "interop-rust"
+    cargo = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", crate / "Cargo.toml"]
+    stage.must([*cargo, "--target-dir", target], env={"PYO3_PYTHON": sys.executable})
+    shutil.copy(target / "release" / "libdlpark_rust.so", peers / "dlpark_rust.so")
 
 
 def build_interop_nanobind(stage, peers):
+    module, source = peers / "interop_nanobind.so", ROOT / "tests" / "interop" / "nanobind.cpp"
     status, folder = stage.run(
         [sys.executable, "-c", "import nanobind, os; print(os.path.dirname(nanobind.__file__))"], capture=True
     )
     if status != 0:
         raise CannotRun("nanobind is not installed")
     nanobind = pathlib.Path(folder.strip())
+    if module.exists() and module.stat().st_mtime > max(source.stat().st_mtime, nanobind.stat().st_mtime):
+        return
     include = [nanobind / "include", nanobind / "ext" / "robin_map" / "include", sysconfig.get_path("include")]
-    sources = [ROOT / "tests" / "interop" / "nanobind.cpp", nanobind / "src" / "nb_combined.cpp"]
+    sources = [source, nanobind / "src" / "nb_combined.cpp"]
     command = ["g++", "-O1", "-std=c++17", "-shared", "-fPIC", "-fvisibility=hidden", "-DNDEBUG"]
-    stage.must([*command, *(f"-I{path}" for path in include), *sources, "-o", peers / "interop_nanobind.so"])
+    stage.must([*command, *(f"-I{path}" for path in include), *sources, "-o", module])
 
 
 def stage_property(stage):
@@ -416,6 +432,7 @@ STAGES = {
     "python-asan": stage_python_asan,
     "python-tsan": stage_python_tsan,
     "interop": stage_interop,
+    "conformance": stage_conformance,
     "property": stage_property,
     "bench": stage_bench,
     "demo": stage_demo,

@@ -79,6 +79,18 @@ def no_array():
     return 3
 
 
+def hangs():
+    time.sleep(3600)
+
+
+def makes_nothing():
+    class Maker:
+        def make(self, dtype, shape):
+            raise ValueError(f"no {dtype}")
+
+    return Maker()
+
+
 def raises():
     raise RuntimeError("not today")
 
