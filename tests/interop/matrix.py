@@ -26,7 +26,7 @@ import numpy as np  # noqa: E402
 
 import dlpark  # noqa: E402
 import hostile  # noqa: E402
-from partners import PARTNERS, Absent  # noqa: E402
+from partners import PARTNERS, Absent, aligned  # noqa: E402
 
 # name: (code, bits) of DLPack, and NumPy's or ml_dtypes' type where there is one.
 DTYPES = {
@@ -46,17 +46,6 @@ LAYOUTS = ("compact", "strided", "transposed", "negative", "read-only", "empty",
 def values(dtype, shape=(4, 6)):
     count = int(np.prod(shape, dtype=int))
     return (np.arange(count) % 2 if dtype is np.bool_ else np.arange(1, count + 1) % 7 + 1).astype(dtype).reshape(shape)
-
-
-def aligned(array):
-    """The array again, on memory at a multiple of 64 bytes, which JAX would copy otherwise; with the same strides."""
-    lowest = sum(min(0, (extent - 1) * step) for extent, step in zip(array.shape, array.strides))
-    highest = sum(max(0, (extent - 1) * step) for extent, step in zip(array.shape, array.strides))
-    memory = np.zeros(highest - lowest + array.itemsize + 64, np.uint8)
-    start = -memory.__array_interface__["data"][0] % 64
-    again = np.ndarray(array.shape, array.dtype, memory, start - lowest, array.strides)
-    again[...] = array
-    return again
 
 
 def our_tensor(array, read_only=False):

@@ -7,9 +7,11 @@ use dlpark::python::{
     export_dlpack, from_dlpack, install_exchange_api, DlpackExchangeProducer, DlpackExporter, ExportRequest,
     ImportedDlpack,
 };
+use dlpark::tensor::TensorRef;
 use dlpark::{versioned, DlpackFlags, Managed};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -30,6 +32,14 @@ struct Tensor {
     held: Arc<Held>,
 }
 
+/// Where element 0 lies; NULL where there is none.
+fn first_element(tensor: &TensorRef<'_>) -> PyResult<*mut c_void> {
+    if tensor.num_elements() == 0 {
+        return Ok(std::ptr::null_mut());
+    }
+    Ok(unsafe { tensor.offset_bytes_ptr() }.map_err(refused)?.cast_mut().cast())
+}
+
 macro_rules! header {
     ($self:expr, $abi:ty) => {{
         let tensor = $self.held.0.validate().map_err(refused)?;
@@ -38,7 +48,7 @@ macro_rules! header {
             .initialize_as::<$abi>(Arc::clone(&$self.held))
             .map_err(refused)?;
         initialized
-            .set_data(tensor.data_ptr().cast_mut())
+            .set_data(first_element(&tensor)?)
             .set_dtype(tensor.dtype())
             .set_device(tensor.device());
         unsafe { initialized.finish() }
@@ -108,12 +118,18 @@ impl Tensor {
         let tensor = self.held.0.validate().map_err(refused)?;
         let dtype = tensor.dtype();
         Ok((
-            tensor.data_ptr() as usize,
+            first_element(&tensor)? as usize,
             tensor.shape().to_vec(),
             tensor.strides_or_compact().map_err(refused)?.into_owned(),
             (dtype.code.0, dtype.bits, dtype.lanes),
             self.flags().contains(DlpackFlags::READ_ONLY),
         ))
+    }
+
+    /// The elements of a compact tensor, as the crate lends them.
+    fn bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let tensor = self.held.0.validate().map_err(refused)?;
+        Ok(PyBytes::new(py, unsafe { tensor.cpu_bytes() }.map_err(refused)?))
     }
 }
 
