@@ -1,12 +1,13 @@
 """What the kit's judgement rests on: elements, the count of deleter calls, how a process ended."""
 
 import ctypes
+import faulthandler
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from dlpark.conformance import abi, capture, elements, ending, foreign, importing, rules, targets
+from dlpark.conformance import abi, capture, consumer_tables, elements, ending, foreign, importing, rules, targets, worker
 
 WHOLE_BYTES = [name for name in elements.TRIPLES if name not in elements.SUB_BYTE and name != "complex32"]
 
@@ -122,6 +123,29 @@ def test_an_offer_gives_what_it_is_asked_for():
     assert [call.get("max_version") for call in offer.asked] == [None, (0, 9), (1, 0)]
 
 
+@pytest.mark.parametrize("which", ["shape", "strides"])
+def test_a_reader_of_more_extents_than_there_are_dies(which):
+    def read(target):
+        faulthandler.disable()  # pytest's, which has much to say
+        numbers = getattr(foreign.Foreign(shape=(2, 3)).managed.dl_tensor, which)
+        return str([numbers[axis] for axis in range(target)])
+
+    judged = rules.Rule("P-X-01", "producer", "must", "here", "It is so.", read)
+    assert worker.contain(judged, 2, 60).verdict == "pass"
+    assert worker.contain(judged, 3, 60).observed == "died of SIGSEGV"
+
+
+def test_a_view_of_a_table_is_nobodys_to_end():
+    tabled = consumer_tables.Tabled()
+    view = abi.Tensor()
+    assert tabled._view(None, ctypes.pointer(view)) == 0 and view.ndim == 2
+    outcome = importing.Outcome(None)
+    assert consumer_tables._ended(tabled, outcome) == "by __dlpack__"
+    abi.DELETER(tabled.lent[0].managed.deleter)(tabled.lent[0].address)
+    with pytest.raises(rules.Wrong, match="a view"):
+        consumer_tables._ended(tabled, outcome)
+
+
 def test_who_ends_a_refused_tensor():
     def outcome(calls, taken):
         tensor = foreign.Foreign()
@@ -224,6 +248,19 @@ def test_what_a_target_has_not_is_a_reason():
         targets.make(target, "bool", (2,))
     with pytest.raises(rules.NotApplicable, match="no view that is reversed"):
         targets.view(target, object(), "reversed")
+
+
+def test_an_array_without_a_shape_says_it_by_its_export():
+    class Shapeless:
+        def __dlpack__(self, **keywords):
+            return np.zeros((2, 3)).__dlpack__(**keywords)
+
+    assert targets.Target().shape(Shapeless()) == (2, 3)
+
+
+def test_logs_are_told_without_their_times():
+    said = "x\nF0000 00:00:17960494.131871   30240 shape.cc:204] Check failed: y\nz"
+    assert ending.telling_line(said, anything=False) == "shape.cc:204] Check failed: y"
 
 
 def test_any_module_of_the_array_api_is_a_target(tmp_path, monkeypatch):

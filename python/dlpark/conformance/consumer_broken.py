@@ -6,7 +6,7 @@ from . import abi
 from .consumer_layout import making
 from .foreign import Foreign, Maker, Offer
 from .importing import ended_once, needs, refuses, shorten, take
-from .rules import MUST, NOTE, SHOULD, Broken, NotApplicable, rule
+from .rules import MUST, NOTE, SHOULD, Broken, NotApplicable, Wrong, rule
 from .targets import Target
 
 HEADER = "dlpack.h, DLTensor"
@@ -88,10 +88,17 @@ _rule(
 
 def _overflows(target: Target, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> str:
     """With strides and without, as they are different paths in many consumers."""
-    seen = []
+    seen, faults = [], []
     for what, given in (("strides", strides), ("NULL strides", None)):
         fields = {"shape": shape, "strides": given, "version": (1, 0)}
-        seen.append(f"with {what}: {refuses(target, making(dtype, **fields))}")
+        try:
+            seen.append(f"with {what}: {refuses(target, making(dtype, **fields))}")
+        except Broken as fault:
+            faults.append(fault)
+            seen.append(f"with {what}: {fault.observed}")
+    if faults:
+        wrong = any(isinstance(fault, Wrong) for fault in faults)
+        raise (Wrong if wrong else Broken)(" and ".join(dict.fromkeys(f.expected for f in faults)), "; ".join(seen))
     return "; ".join(seen)
 
 

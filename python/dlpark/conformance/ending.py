@@ -14,6 +14,8 @@ MARKER = b"the interpreter is gone"
 
 _TELLING = re.compile(r"what\(\)|Fatal|Check fail|[Aa]ssert|free\(\)|corrupt|terminate called|error:", re.IGNORECASE)
 
+_LOG_PREFIX = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ ")  # of glog: time and thread, which say nothing here
+
 
 @dataclass
 class Ending:
@@ -58,7 +60,7 @@ class Ending:
 
 def telling_line(said: str, *, anything: bool, limit: int = 160) -> str:
     """The line that tells what happened; the last one if `anything` will do."""
-    lines = [line.strip() for line in said.splitlines() if line.strip() and MARKER.decode() not in line]
+    lines = [_LOG_PREFIX.sub("", line.strip()) for line in said.splitlines() if line.strip() and MARKER.decode() not in line]
     best = next((line for line in lines if _TELLING.search(line)), lines[-1] if lines and anything else "")
     return best if len(best) <= limit else best[: limit - 3] + "..."
 

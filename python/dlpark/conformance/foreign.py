@@ -56,7 +56,8 @@ class Foreign:
     """One tensor over memory of the kit.
 
     Element 0 lies at ``data + byte_offset``, and all memory around it holds `elements.ramp` by its distance from
-    there, so that a reader at a wrong place reads a wrong value.
+    there, so that a reader at a wrong place reads a wrong value. After the shape and after the strides nothing is
+    mapped, so that a reader of more numbers than there are dies.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class Foreign:
     def _numbers(numbers: tuple[int, ...] | None) -> Any:
         if numbers is None:
             return None
-        kept = abi.lasting(c_int64 * max(len(numbers), 1))
+        kept = abi.guarded(c_int64 * max(len(numbers), 1))
         kept[: len(numbers)] = numbers
         return kept
 
