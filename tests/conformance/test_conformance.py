@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pty
+import signal
 import subprocess
 import sys
 import time
@@ -26,9 +27,9 @@ RESULT_FIELDS = {"rule", "verdict", "expected", "observed"}
 
 
 def environment():
-    """Where the tests' own libraries and dlpark are, from whatever folder."""
-    package = pathlib.Path(command.__file__).parents[2]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(package)])}
+    """Where the tests' own libraries, dlpark and compiled partners are, from whatever folder."""
+    folders = [str(HERE), str(pathlib.Path(command.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
 
 
 Done = collections.namedtuple("Done", "returncode stdout stderr")
@@ -106,8 +107,38 @@ def test_a_wrong_command(capsys, arguments, said):
 def test_a_target_that_cannot_be_judged_does_not_stop_the_others():
     done = kit("-r", "P-CAP-01", "no_such_module", "conformance_targets:array")
     assert done.returncode == 2
-    assert "no_such_module: not judged: ModuleNotFoundError" in done.stdout
+    assert "no_such_module: not judged: ModuleNotFoundError" in done.stderr and "judged" not in done.stdout
     assert "conformance_targets:array of no known version: 1 pass" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "target, said",
+    [
+        ("nummpy", "No module named 'nummpy'; is it numpy?"),
+        ("conformance_targets.array", "is it conformance_targets:array?"),
+        ("./conformance_targets.py:array", "is a path; the name of a module is wanted, such as conformance_targets:"),
+        ("conformance_targets:", "a module and a factory are wanted"),
+        (":array", "a module and a factory are wanted"),
+        ("conformance_targets:nothing", "module conformance_targets has no nothing"),
+        ("conformance_targets:raises", "RuntimeError: not today (conformance_targets.py, line "),
+        ("conformance_targets:makes_nothing", "it makes no array: ValueError: no float32"),
+        ("json", "give json:factory"),
+    ],
+)
+def test_what_is_wrong_with_a_target_is_said_once(target, said):
+    done = kit("-r", "P-CAP-01", target)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_target_that_makes_nothing_is_not_judged_in_fresh_processes_either():
+    done = kit("--no-fork", "-r", "P-CAP-0[12]", "conformance_targets:makes_nothing")
+    assert (done.returncode, done.stdout) == (2, "") and "it makes no array" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["NumPy", "numpy"])
+def test_names_are_known_in_any_case(name):
+    assert f"{name} " in kit("-r", "P-CAP-01", name).stdout
 
 
 def test_a_target_whose_import_dies(tmp_path, monkeypatch):
@@ -183,16 +214,56 @@ def test_the_end_of_a_process(how):
 
 def test_killed_children_are_gone():
     kit("--timeout", "1", "-r", "P-COPY-02", "conformance_targets:leaves_children")
-    time.sleep(0.2)
-    names = [path.read_bytes() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if readable(path)]
-    assert not [name for name in names if b"conformance_targets:leaves_children" in name]
+    wait_until(lambda: not workers("conformance_targets:leaves_children"))
 
 
-def readable(path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_when_the_command_is_ended(number):
+    """While a target is imported, and while a rule runs, which are different processes."""
+    for target in ("conformance_targets:hangs", "conformance_targets:hangs_for_copies"):
+        arguments = [sys.executable, "-m", "dlpark.conformance", "-r", "P-COPY-02", "--timeout", "9999", target]
+        process = subprocess.Popen(
+            arguments, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_interrupts
+        )
+        wait_until(lambda: len(workers(target)) == (2 if target.endswith("hangs") else 3))
+        process.send_signal(number)
+        said = process.communicate()
+        assert process.returncode in (-number, 128 + number)
+        assert said == (b"", b"interrupted\n" if number == signal.SIGINT else b"")
+        wait_until(lambda: not workers(target))
+
+
+def hear_interrupts():
+    """As at a terminal, also where these tests run in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def test_a_reader_that_has_read_enough(tmp_path):
+    script = f"{sys.executable} -m dlpark.conformance --list-rules 2>{tmp_path}/said | head -1"
+    done = subprocess.run(script, shell=True, env=environment(), capture_output=True, text=True)
+    assert done.stdout.startswith("P-CAP-01") and (tmp_path / "said").read_text() == ""
+
+
+def wait_until(condition):
+    """For what other processes do in their own time, which is a moment, or a minute where the machine is busy."""
+    for _ in range(6000):
+        if condition():
+            return
+        time.sleep(0.02)
+    pytest.fail("it did not come about")
+
+
+def workers(target):
+    """The command lines of the processes that have to do with a target."""
+    lines = [contents(path) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")]
+    return [line for line in lines if target.encode() in line.split(b"\0")]
+
+
+def contents(path):
     try:
-        return bool(path.read_bytes())
+        return path.read_bytes()
     except OSError:
-        return False
+        return b""
 
 
 def test_what_a_target_prints_is_not_in_the_report():
@@ -318,6 +389,12 @@ def test_rules_are_listed_with_their_sources(capsys):
     text = " ".join(capsys.readouterr().out.split())
     for rule in rules.all_rules():
         assert f"{rule.id} {rule.severity} {rule.says} [{rule.source}]" in text
+
+
+def test_rules_are_listed_as_json(capsys):
+    assert command.main(["--list-rules", "--json", "-r", "P-CAP-*"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [rule["id"] for rule in listed["rules"]] == ["P-CAP-01", "P-CAP-02"] and listed["targets"] == []
 
 
 def test_patterns_select_rules_in_any_case():

@@ -1,8 +1,12 @@
 """The command ``python -m dlpark.conformance``."""
 
 import argparse
+import os
+import signal
 import sys
+import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 from . import report, rules, runner
 from .adapters import ADAPTERS
@@ -12,13 +16,20 @@ DESCRIPTION = (
     "Judges how a library speaks DLPack from Python: as a producer, as a consumer, and by its C exchange table."
 )
 
+KNOWN = textwrap.fill(
+    f"a library that the kit knows: {', '.join(ADAPTERS)}; or any module of the array API (asarray, from_dlpack)",
+    width=110,
+    initial_indent="  NAME             ",
+    subsequent_indent=" " * 19,
+)
+
 EPILOG = f"""\
 targets:
-  NAME             a library that the kit knows: {", ".join(ADAPTERS)};
-                   or any module of the array API (asarray, from_dlpack)
+{KNOWN}
   MODULE:FACTORY   yours. FACTORY() returns an array (any object with __dlpack__; MODULE.from_dlpack is then the
                    consumer), or an object with make(dtype, shape), by which more rules apply:
-                   make("float32", (2, 3)) is an array that holds 0, 1, 2, ... in row-major order
+                   make("float32", (2, 3)) is an array that holds 0, 1, 2, ... in row-major order. MODULE is found
+                   as by import: here, or where PYTHONPATH says
 
 verdicts:
   pass             the rule is kept
@@ -112,6 +123,19 @@ class Progress:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
+    try:
+        status = run(arguments)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
+    except BrokenPipeError:  # whoever read has read enough; the interpreter shall not try once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def run(arguments: Sequence[str] | None) -> int:
     command = parser()
     options = command.parse_args(arguments)
     try:
@@ -119,11 +143,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LookupError as error:
         command.error(f"no rule matches {error.args[0]!r}; --list-rules names them")
     if options.list_rules:
-        print(report.rules_markdown(chosen) if options.markdown else report.rule_list(chosen))
+        print(listed(options, chosen))
         return 0
     if not options.targets:
         command.error("no TARGET was given; --help names some")
     return judge(options, chosen)
+
+
+def listed(options: argparse.Namespace, chosen: list[rules.Rule]) -> str:
+    if options.json:
+        return report.as_json([], chosen)
+    return report.rules_markdown(chosen) if options.markdown else report.rule_list(chosen)
 
 
 def judge(options: argparse.Namespace, chosen: list[rules.Rule]) -> int:
@@ -134,19 +164,24 @@ def judge(options: argparse.Namespace, chosen: list[rules.Rule]) -> int:
     for name in options.targets:
         runs.append(runner.run_target(name, chosen, how, progress))
         progress.clear()
-        if not (options.json or options.markdown):
+        if runs[-1].error:
+            print(report.summary(runs[-1]), file=sys.stderr, flush=True)
+        if runs[-1].results and not (options.json or options.markdown):
             print(text.run(runs[-1], by_id), flush=True)
     if options.json:
         print(report.as_json(runs, chosen))
     elif options.markdown:
         print(report.markdown(runs, chosen), end="")
-    for run in runs:
-        if run.error:
-            print(f"{run.target}: not judged: {run.error}", file=sys.stderr)
-    if any(run.error for run in runs):
+    if any(each.error for each in runs):
         return 2
     return 1 if report.is_broken(runs) else 0
 
 
+def leave(number: int, _: Any) -> None:
+    """What a signal does: the way out by which the workers are ended, too."""
+    sys.exit(128 + number)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, leave)
     sys.exit(main())

@@ -408,7 +408,16 @@ ADAPTERS: dict[str, Any] = {
 }
 """The targets that are known by name. Others with an array API (cupy, dpnp, ...) are taken by `ArrayAPI`."""
 
-ALIASES = {"mlx.core": "mlx", "jax.numpy": "jax", "tvm-ffi": "tvm_ffi", "tensorflow-cpu": "tensorflow"}
+ALIASES = {
+    "array-api-strict": "array_api_strict",
+    "cuda-core": "cuda.core",
+    "jax.numpy": "jax",
+    "mlx.core": "mlx",
+    "pytorch": "torch",
+    "tensorflow-cpu": "tensorflow",
+    "tvm-ffi": "tvm_ffi",
+}
+"""Names of distributions, and other names that are in use."""
 
 
 def adapter(name: str) -> Target:
@@ -421,9 +430,9 @@ def adapter(name: str) -> Target:
     LookupError
         It is a module, but none of the array API.
     """
-    name = ALIASES.get(name, name)
-    if name in ADAPTERS:
-        return ADAPTERS[name]()  # type: ignore[no-any-return]
+    known = ALIASES.get(name.lower(), name.lower())
+    if known in ADAPTERS:
+        return ADAPTERS[known]()  # type: ignore[no-any-return]
     module = importlib.import_module(name)
     if not hasattr(module, "asarray") or not hasattr(module, "from_dlpack"):
         raise LookupError(f"module {name} has no asarray and from_dlpack of the array API; give {name}:factory")

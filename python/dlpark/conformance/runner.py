@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .ending import Ending, conclude
-from .rules import NA, Result, Rule
+from .rules import Result, Rule
 
 IMPORT_SECONDS = 300.0
 
@@ -64,9 +64,10 @@ def run_target(name: str, chosen: list[Rule], options: Options, progress: Progre
     done.forked = False
     for at, each in enumerate(chosen):
         progress(name, at, len(chosen), each.id)
-        done.results.append(_run_fresh(done, each, options))
-        if done.error:
+        result = _run_fresh(done, each, options)
+        if result is None:
             break
+        done.results.append(result)
     return done
 
 
@@ -90,13 +91,16 @@ def _run_forking(done: Run, chosen: list[Rule], options: Options, progress: Prog
             done.results.append(Result(**line))
 
 
-def _run_fresh(done: Run, which: Rule, options: Options) -> Result:
-    """One rule in a process that imported the target for it alone. The time for the rule begins after the import."""
+def _run_fresh(done: Run, which: Rule, options: Options) -> Result | None:
+    """One rule in a process that imported the target for it alone; None if that failed.
+
+    The time for the rule begins after the import.
+    """
     with _worker(done.target, "here", options.timeout, [which.id]) as (process, lines, said):
         head = next(lines, None)
         if head is None or "error" in head:
             done.error = head["error"] if head else f"its import {_ending(process, b'', said, options).text}"
-            return Result(which.id, NA, which.says, "the target could not be imported")
+            return None
         done.version = head["version"]
         answer = b"".join(json.dumps(line).encode() for line in _until(lines, time.monotonic() + options.timeout))
         return conclude(which, _ending(process, answer, said, options))
@@ -136,7 +140,8 @@ def _until(lines: _Lines, deadline: float) -> _Lines:
 def _worker(name: str, mode: str, timeout: float, ids: list[str]) -> Iterator[tuple[Any, _Lines, Any]]:
     reader, writer = os.pipe()
     place = str(Path(__file__).parent)
-    command = [sys.executable, "-c", _BOOTSTRAP, place, name, mode, str(timeout), str(writer), *ids]
+    numbers = [str(timeout), str(writer), str(os.getpid())]
+    command = [sys.executable, "-c", _BOOTSTRAP, place, name, mode, *numbers, *ids]
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, pass_fds=[writer], start_new_session=True

@@ -9,7 +9,9 @@ A target is named on the command line. ``numpy`` is a module with an adapter her
 """
 
 import importlib
-from collections.abc import Callable
+import importlib.util
+import traceback
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from . import abi, capture, elements
@@ -89,6 +91,8 @@ class Target:
         return exported.values(elements.NAMES[exported.triple])
 
     def shape(self, array: Any) -> tuple[int, ...]:
+        if not hasattr(array, "shape"):
+            return export(array).shape
         return tuple(int(extent) for extent in array.shape)
 
     def write(self, array: Any) -> None:
@@ -214,14 +218,45 @@ def load(name: str) -> Target:
     from . import adapters
 
     module_name, colon, factory_name = name.partition(":")
-    if colon:
-        module = importlib.import_module(module_name)
-        if not hasattr(module, factory_name):
-            raise LookupError(f"module {module_name} has no {factory_name}")
-        target = from_factory(name, getattr(module, factory_name), getattr(module, "from_dlpack", None))
-    else:
-        target = adapters.adapter(name)
-        module = importlib.import_module(target.version_from)  # type: ignore[attr-defined]
+    if "/" in module_name or module_name.endswith(".py"):
+        stem = module_name.rpartition("/")[2].removesuffix(".py")
+        raise LookupError(f"{module_name} is a path; the name of a module is wanted, such as {stem}:factory")
+    if colon and not (module_name and factory_name):
+        raise LookupError("a module and a factory are wanted, such as mymodule:factory")
+    try:
+        if colon:
+            module = importlib.import_module(module_name)
+            if not hasattr(module, factory_name):
+                raise LookupError(f"module {module_name} has no {factory_name}")
+            target = from_factory(name, getattr(module, factory_name), getattr(module, "from_dlpack", None))
+        else:
+            target = adapters.adapter(name)
+            module = importlib.import_module(target.version_from)  # type: ignore[attr-defined]
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module_name + ".").startswith(error.name + "."):
+            raise  # it is there, and something that it needs is not
+        raise ModuleNotFoundError(f"{error}{_meant(name, adapters.ALIASES | adapters.ADAPTERS)}") from None
     target.name = name
     target.version = target.version or version_of(module)
     return target
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """What somebody may have meant who named no module; nothing if that cannot be guessed."""
+    import difflib  # slow to import, and seldom needed
+
+    module, dot, last = name.rpartition(".")
+    if dot and ":" not in name and importlib.util.find_spec(module.partition(".")[0]):
+        return f"; is it {module}:{last}?"
+    near = difflib.get_close_matches(name.lower(), known, 1)
+    return f"; is it {near[0]}?" if near and near[0] != name else ""
+
+
+def place_of(error: BaseException) -> str:
+    """Where in a target's own files an exception came from, as `` (file.py, line 3)``; nothing if it came from none."""
+    place, kit = "", __file__.rpartition("/")[0]
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if not file.startswith((kit, "<")) and "/importlib/" not in file:
+            place = f" ({file.rpartition('/')[2]}, line {line})"
+    return place
