@@ -18,7 +18,7 @@ FAULTS = {
     **conformance_faults_consumer.FAULTS,
     **conformance_faults_table.FAULTS,
 }
-SECONDS = 60
+SECONDS = 300
 
 
 def main():

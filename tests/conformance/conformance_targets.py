@@ -31,6 +31,14 @@ def hangs_for_copies():
     return Wrapped(lambda keywords: time.sleep(3600) if keywords.get("copy") else None)
 
 
+def hangs_for_copies_in_a_fork():
+    def first(keywords):
+        if keywords.get("copy") and os.getpid() != IMPORTED_IN:
+            time.sleep(3600)
+
+    return Wrapped(first)
+
+
 def dies_for_copies():
     return Wrapped(lambda keywords: os.abort() if keywords.get("copy") else None)
 

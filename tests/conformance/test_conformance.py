@@ -203,6 +203,13 @@ def test_a_target_that_does_not_bear_a_fork(factory):
     assert found["P-CAP-01"]["verdict"] in ("hang", "crash")
 
 
+def test_a_hang_that_is_the_forks_is_no_verdict():
+    rule, target = ["-r", "P-COPY-02", "--timeout", "5"], "conformance_targets:hangs_for_copies_in_a_fork"
+    assert verdicts("--fork", *rule, target)[0]["P-COPY-02"]["verdict"] == "hang"
+    found, judged = verdicts(*rule, target)
+    assert found["P-COPY-02"]["verdict"] == "pass" and judged["forked"] is True
+
+
 @pytest.mark.parametrize("how", ["--fork", "--no-fork"])
 def test_the_end_of_a_process(how):
     """By a rule whose check ends its process: in a deleter that works, and in one that does not."""

@@ -146,7 +146,9 @@ def test_a_view_of_a_table_is_nobodys_to_end():
         consumer_tables._ended(tabled, outcome)
 
 
-def test_who_ends_a_refused_tensor():
+def test_who_ends_a_refused_tensor(monkeypatch):
+    monkeypatch.setattr(importing, "PATIENCE", 0.1)
+
     def outcome(calls, taken):
         tensor = foreign.Foreign()
         capsule = tensor.make_capsule()

@@ -44,7 +44,7 @@ def test_crashes_are_among_what_is_planted(planted):
 
 @pytest.mark.parametrize("factory", ["library", "library_with_table"])
 def test_a_library_by_the_book_keeps_every_rule(factory):
-    found, target = verdicts(f"conformance_reference:{factory}")
+    found, target = verdicts("--timeout", "300", f"conformance_reference:{factory}")
     assert target["version"] == "1"
     assert list(found) == EVERY
     table = {rule for rule in EVERY if rule.startswith("X-")}
@@ -59,7 +59,7 @@ def test_a_library_by_the_book_keeps_every_rule(factory):
 
 def test_the_least_that_a_factory_returns():
     """One array and a from_dlpack: everything that is about one array is judged, the rest says why not."""
-    found, _ = verdicts("conformance_reference:one_array")
+    found, _ = verdicts("--timeout", "300", "conformance_reference:one_array")
     kinds = {rule: result["verdict"] for rule, result in found.items()}
     assert {rule for rule, kind in kinds.items() if kind in ("fail", "crash", "hang", "deviates")} == {"P-LIFE-03"}
     assert sum(kind == "pass" for kind in kinds.values()) > 130

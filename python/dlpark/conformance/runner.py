@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .ending import Ending, conclude
-from .rules import Result, Rule
+from .rules import HANG, Result, Rule
 
 IMPORT_SECONDS = 300.0
 
@@ -88,7 +88,13 @@ def _run_forking(done: Run, chosen: list[Rule], options: Options, progress: Prog
             if line is None:
                 done.error = f"the kit's own process {_ending(process, b'', said, options).text} in {each}"
                 return
-            done.results.append(Result(**line))
+            result: Result | None = Result(**line)
+            if line["verdict"] == HANG and options.mode == "auto":
+                # A lock that some thread held when the child was forked is held there for ever: that is no verdict.
+                result = _run_fresh(done, chosen[at], options)
+                if result is None:
+                    return
+            done.results.append(result)
 
 
 def _run_fresh(done: Run, which: Rule, options: Options) -> Result | None:
