@@ -1,86 +1,45 @@
-"""The kit on real libraries: ourselves, NumPy, and with PARTNERS=all everybody else."""
+"""The kit on real libraries, ourselves among them: what docs/conformance.md says of a version is what it does."""
 
 import functools
+import pathlib
+import re
 
 import pytest
+from conformance_known import FAULTS
+from conformance_peers import NAMES, TARGETS
 from test_conformance import verdicts
 
-# Faults that versions in the field have, found by running them. A version that is not named has to be looked at again.
-KNOWN = {
-    ("numpy", "2.4.6"): {
-        "C-BAD-04": ("crash", "NULL shape with ndim 2"),
-        "C-BAD-06": ("crash", "NULL data with a byte_offset"),
-        "C-BAD-10": ("fail", "strides of 2^62 elements wrap to 0"),
-        "C-BAD-05": ("fail", "NULL data give an array over uninitialised memory"),
-        "C-LIFE-06": ("deviates", "the deleter is called with its exception pending"),
-        "P-STREAM-01": ("deviates", "refuses stream -1"),
-        "C-ASK-16": ("deviates", "asks again after any TypeError"),
-        "C-FLAG-03": ("deviates", "a legacy import is read-only"),
-    },
-    ("torch", "2.15.0"): {
-        "C-BAD-08": ("fail", "the deleter is called twice when the element count overflows"),
-        "C-BAD-09": ("fail", "a size in bytes that overflows"),
-        "X-TO-02": ("fail", "a failing to_py never calls the deleter"),
-        "C-BAD-01": ("crash", "a negative ndim"),
-        "C-BAD-03": ("crash", "a huge ndim"),
-        "C-BAD-04": ("crash", "a NULL shape"),
-        "C-BAD-06": ("crash", "NULL data"),
-        "C-BAD-05": ("fail", "NULL data"),
-        "X-ALLOC-05": ("crash", "an allocator's error with a NULL SetError"),
-        "C-BAD-02": ("deviates", "65 dimensions"),
-        "C-BAD-11": ("fail", "byte_offset 2^64 - 4"),
-        "C-VER-04": ("deviates", "major version 0"),
-        "P-VER-05": ("deviates", "a malformed max_version"),
-        "P-DEV-06": ("deviates", "a malformed dl_device"),
-        "P-DEV-07": ("deviates", "a dl_device that is not there"),
-        "C-FLAG-01": ("deviates", "READ_ONLY is lost on import"),
-        "C-FLAG-04": ("deviates", "READ_ONLY is lost on import"),
-        "P-COPY-03": ("fail", "IS_COPIED is never set"),
-        "P-LIFE-11": ("deviates", "an export shares its shape with the source"),
-        "C-LAY-11": ("deviates", "no negative strides"),
-        "C-EXC-01": ("deviates", "RuntimeError where BufferError is due"),
-        "C-ASK-16": ("deviates", "asks again after any TypeError"),
-        "X-STATE-01": ("deviates", "the table asks for no gradient and no conjugate bit"),
-        "X-STATE-02": ("deviates", "nor does the view"),
-        "P-LAY-16": ("fail", "the negative bit is dropped"),
-    },
-    ("tvm_ffi", "0.1.15.post2"): {
-        "P-VER-01": ("fail", "max_version=(0, 0) raises AttributeError"),
-        "P-COPY-06": ("fail", "copy=True is ignored without max_version"),
-        "C-TAB-02": ("fail", "a table of another major version is called"),
-        "C-TAB-03": ("deviates", "prev_api is not followed"),
-        "C-TAB-09": ("fail", "a struct of another major version is taken"),
-        "C-TAB-10": ("deviates", "READ_ONLY is lost"),
-        "C-BAD-08": ("fail", "sizes that overflow"),
-    },
-    ("cuda.core", "1.2.2"): {
-        "C-VER-01": ("fail", "a struct of another major version is taken"),
-        "P-RO-02": ("deviates", "READ_ONLY is lost without max_version"),
-        "P-COPY-02": ("deviates", "no copies"),
-        "P-DEV-03": ("fail", "refuses its own device"),
-    },
-    ("jax", "0.10.2"): {
-        "P-CAP-02": ("deviates", "a legacy capsule whatever max_version says"),
-        "C-ASK-09": ("fail", "copy=True shares the memory"),
-        "C-LIFE-03": ("crash", "a NULL deleter"),
-    },
-    ("mlx", "0.32.4"): {
-        "C-VER-01": ("crash", "a struct of another major version is read"),
-        "C-CAP-03": ("deviates", "the capsule is not renamed"),
-        "C-ASK-13": ("deviates", "always copies"),
-    },
-    ("tensorflow", "2.21.0"): {
-        "C-LAY-05": ("fail", "byte_offset is refused"),
-        "C-TYPE-05": ("fail", "lanes are ignored"),
-    },
-    ("pyarrow", "26.0.1"): {"C-BAD-06": ("crash", "NULL data with a byte_offset")},
-    ("array_api_strict", "2.6.1"): {"C-ASK-16": ("deviates", "asks again after any TypeError")},
-}
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "conformance.md"
+BROKEN = {"fail", "crash", "hang", "deviates"}
+
+
+def cells(line):
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def plain(cell):
+    return {"–": "not applicable"}.get(cell, cell.strip("*"))
+
+
+@functools.cache
+def page():
+    """The versions by target, and the verdicts by target and rule, as they stand on the page."""
+    versions, found, head = {}, {}, []
+    for line in PAGE.read_text().partition("<!-- results -->")[2].partition("## What was observed")[0].splitlines():
+        row = cells(line) if line.startswith("|") else []
+        if row[:1] in (["target"], ["rule"]):
+            head = row
+        elif row and head[0] == "target" and not row[0].startswith("-"):
+            versions[row[0]] = row[1].replace("\\", "")
+        elif row and head[0] == "rule" and not row[0].startswith("-"):
+            found.update({(target, row[0]): plain(cell) for target, cell in zip(head[3:], row[3:], strict=True)})
+    return versions, found
 
 
 @functools.cache
 def judged(name):
-    return verdicts(name)
+    """With time for each rule on a machine that is busy: none hangs on the page."""
+    return verdicts("--timeout", "300", name)
 
 
 def test_dlpark_keeps_every_rule():
@@ -92,7 +51,7 @@ def test_dlpark_keeps_every_rule():
 
 
 def test_dlpark_is_judged_the_same_in_fresh_processes():
-    few = ["-r", "P-LIFE-0[136]", "-r", "C-BAD-0[15]"]
+    few = ["--timeout", "300", "-r", "P-LIFE-0[136]", "-r", "C-BAD-0[15]"]
     fresh, target = verdicts("--no-fork", *few, "dlpark")
     assert target["forked"] is False
     forked = judged("dlpark")[0]
@@ -101,22 +60,30 @@ def test_dlpark_is_judged_the_same_in_fresh_processes():
     }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "numpy",
-        *(
-            pytest.param(name, marks=pytest.mark.partner(name.partition(".")[0]))
-            for name, _ in KNOWN
-            if name != "numpy"
-        ),
-        pytest.param("pyarrow.array", marks=pytest.mark.partner("pyarrow")),
-    ],
-)
-def test_known_faults_are_found(name):
+def marked(name, module):
+    return pytest.param(name, marks=() if module in ("dlpark", "numpy") else pytest.mark.partner(module))
+
+
+@pytest.mark.parametrize("name", [marked(*each) for each in TARGETS.items()])
+def test_the_page_says_what_is(name):
+    """A verdict that changes is to be looked at; then tools/conformance_page.py writes the page anew."""
     found, target = judged(name)
     assert target["error"] is None
-    assert sum(result["verdict"] == "pass" for result in found.values()) >= 30
-    known = KNOWN.get((name, target["version"].partition("+")[0]), {})
-    missed = {rule: found[rule] for rule, (verdict, _) in known.items() if found[rule]["verdict"] != verdict}
-    assert not missed
+    versions, on_page = page()
+    shown = NAMES.get(name, name)
+    assert target["version"].partition("+")[0] == versions[shown].partition("+")[0]
+    assert {rule: result["verdict"] for rule, result in found.items()} == {
+        rule: verdict for (whose, rule), verdict in on_page.items() if whose == shown
+    }
+
+
+def test_every_target_is_on_the_page():
+    assert list(page()[0]) == [NAMES.get(name, name) for name in TARGETS]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.target}: {fault.says}")
+def test_a_known_fault_is_found(fault):
+    """By the verdicts of the page, which the test above holds to what is."""
+    found = {page()[1][fault.target, rule] for rule in fault.rules}
+    assert found <= ({"pass"} if fault.gone else BROKEN)
+    assert found or fault.note
