@@ -99,7 +99,10 @@ def all_rules() -> list[Rule]:
     from . import catalogue
 
     catalogue.load()
-    subjects = list(dict.fromkeys(each.subject for each in REGISTER.values()))
+    modules = [f"{__package__}.{name}" for name in catalogue.MODULES]
+    # By the catalogue, and not by what was imported first.
+    registered = sorted(REGISTER.values(), key=lambda each: modules.index(each.check.__module__))
+    subjects = list(dict.fromkeys(each.subject for each in registered))
     return sorted(REGISTER.values(), key=lambda each: (KINDS.index(each.kind), subjects.index(each.subject), each.id))
 
 
