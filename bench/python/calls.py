@@ -11,7 +11,7 @@ import sys
 
 import dlpark
 import numpy as np
-from harness import Case, Group, main, optional
+from harness import Call, Case, Group, cases, main, optional, peer
 
 PEERS = pathlib.Path(dlpark.__file__).parents[2] / "bench" / "python" / "peers"
 sys.path.insert(0, str(PEERS))
@@ -31,138 +31,171 @@ def true(result):
     return result is True
 
 
-def cases(listed):
-    """The cases whose peer is here."""
-    return [Case(*item) for item in listed if item[1] is not None]
+def added():
+    """What NumPy takes for the least that three arrays are good for."""
+    a, b, c = (np.ones((3, 4), np.float32) for _ in range(3))
+    return ("numpy.add(a, b, out=c)", Call(np.add, a, b, out=c), lambda r: r is c)
 
 
-def of_three(function, a, b, c):
-    return (lambda: function(a, b, c)) if function is not None else None
+# ---- Arguments ----
 
 
 def torch_arguments():
-    a, b, c = (torch.ones(3, 4) for _ in range(3))
+    abc = [torch.ones(3, 4) for _ in range(3)]
+    best = {"Rust, view | Rust, import | tvm-ffi | nanobind": 0.4}
+    targets = {"hand-written, cached table": 1.3, "numpy.add(a, b, out=c)": 1.0}
     return Group(
         "f(a, b, c): torch tensors",
         cases(
             [
-                ("hand-written, cached table", of_three(floor.table, a, b, c), lambda r: r is None),
-                (
-                    "kit",
-                    of_three(kit.read, a, b, c),
-                    true,
-                    {"hand-written, cached table": 1.3},
-                    {"Rust, view | Rust, import | tvm-ffi | nanobind": 0.4},
-                ),
-                ("kit, c writable", of_three(kit.write, a, b, c), true),
-                ("Rust, view", of_three(rust and rust.ranks_by_view, a, b, c), lambda r: r == 6),
-                ("Rust, import", of_three(rust and rust.ranks, a, b, c), lambda r: r == 6),
-                ("tvm-ffi", of_three(tvm and tvm.read, a, b, c), bool),
-                ("nanobind", of_three(nanobind and nanobind.read, a, b, c), true),
-                ("torch.add(a, b, out=c)", lambda: torch.add(a, b, out=c), lambda r: r is c),
+                ("hand-written, cached table", Call(floor.table, *abc), lambda r: r is None),
+                ("kit", Call(kit.read, *abc), true, targets, best),
+                ("kit, c writable", Call(kit.write, *abc), true, {"numpy.add(a, b, out=c)": 1.0}),
+                ("Rust, view", peer(rust, "matrices_by_view", *abc), true),
+                ("Rust, import", peer(rust, "ranks", *abc), lambda r: r == 6),
+                ("tvm-ffi", peer(tvm, "read", *abc), bool),
+                ("nanobind", peer(nanobind, "read", *abc), true),
+                added(),
+                ("torch.add(a, b, out=c)", Call(torch.add, *abc[:2], out=abc[2]), lambda r: r is abc[2]),
             ]
         ),
     )
-
-
-def numpy_arguments(name, make, at_most):
-    a, b, c = (make() for _ in range(3))
-    peers = [
-        ("nanobind", of_three(nanobind and nanobind.read, a, b, c), true),
-        ("nanobind, c writable", of_three(nanobind and nanobind.write, a, b, c), true),
-        ("pybind11", of_three(pybind11 and pybind11.read, a, b, c), true),
-        ("tvm-ffi", of_three(tvm and tvm.read, a, b, c), bool),
-        ("Rust, import", of_three(rust and rust.ranks, a, b, c), lambda r: r == 6),
-        ("numpy.add(a, b, out=c)", lambda: np.add(a, b, out=c), lambda r: r is c),
-    ]
-    targets = {"nanobind": at_most, "numpy.add(a, b, out=c)": 1.0}
-    writable = {"nanobind, c writable": at_most, "numpy.add(a, b, out=c)": 1.0}
-    ours = [
-        ("kit", of_three(kit.read, a, b, c), true, targets),
-        ("kit, c writable", of_three(kit.write, a, b, c), true, writable),
-    ]
-    return Group(name, cases(ours + peers))
 
 
 class Subclass(np.ndarray):
     """What NumPy's own fields are not read of: it comes by __dlpack__."""
 
 
+def numpy_arguments(name, make, at_most):
+    abc = [make() for _ in range(3)]
+    return Group(
+        name,
+        cases(
+            [
+                ("kit", Call(kit.read, *abc), true, {"nanobind": at_most, "numpy.add(a, b, out=c)": 1.0}),
+                (
+                    "kit, c writable",
+                    Call(kit.write, *abc),
+                    true,
+                    {"nanobind, c writable": at_most, "numpy.add(a, b, out=c)": 1.0},
+                ),
+                ("nanobind", peer(nanobind, "read", *abc), true),
+                ("nanobind, c writable", peer(nanobind, "write", *abc), true),
+                ("pybind11", peer(pybind11, "read", *abc), true),
+                ("tvm-ffi", peer(tvm, "read", *abc), bool),
+                ("Rust, import", peer(rust, "ranks", *abc), lambda r: r == 6),
+                added(),
+            ]
+        ),
+    )
+
+
 def own_arguments():
-    a, b, c = (dlpark.from_dlpack(np.ones((3, 4), np.float32)) for _ in range(3))
-    theirs = [tvm_ffi.from_dlpack(np.ones((3, 4), np.float32)) for _ in range(3)] if tvm_ffi else [None] * 3
-    x, y, z = (np.ones((3, 4), np.float32) for _ in range(3))
+    abc = [dlpark.from_dlpack(np.ones((3, 4), np.float32)) for _ in range(3)]
+    theirs = [tvm_ffi.from_dlpack(np.ones((3, 4), np.float32)) for _ in range(3)] if tvm_ffi else []
+    targets = {"tvm-ffi": 0.3, "numpy.add(a, b, out=c)": 1.0}
     return Group(
         "f(a, b, c): tensors of the library's own",
         cases(
             [
-                ("a bare function", of_three(floor.bare, a, b, c), lambda r: r is None),
-                ("kit", of_three(kit.read, a, b, c), true, {"tvm-ffi": 0.3, "numpy.add(x, y, out=z)": 1.0}),
-                ("tvm-ffi", of_three(tvm and tvm.read, *theirs), bool),
-                ("numpy.add(x, y, out=z)", lambda: np.add(x, y, out=z), lambda r: r is z),
+                ("a bare function", Call(floor.bare, *abc), lambda r: r is None),
+                ("kit", Call(kit.read, *abc), true, targets),
+                ("kit, c writable", Call(kit.write, *abc), true, targets),
+                ("tvm-ffi", peer(tvm, "read", *theirs), bool),
+                added(),
             ]
         ),
     )
+
+
+def many_arguments(count):
+    """What one more argument costs."""
+    functions = {1: kit.one, 4: kit.four, 16: kit.sixteen}
+    array = np.ones((3, 4), np.float32)
+    own = dlpark.from_dlpack(array)
+    listed = [
+        ("a bare function", Call(floor.bare, *[array] * count), lambda r: r is None),
+        ("kit, tensors of its own", Call(functions[count], *[own] * count), lambda r: r is None),
+        ("kit, NumPy arrays", Call(functions[count], *[array] * count), lambda r: r is None),
+    ]
+    if torch is not None:
+        tensors = [torch.ones(3, 4) for _ in range(count)]
+        listed += [
+            ("hand-written, torch tensors", Call(floor.table, *tensors), lambda r: r is None),
+            (
+                "kit, torch tensors",
+                Call(functions[count], *tensors),
+                lambda r: r is None,
+                {"hand-written, torch tensors": 1.3},
+            ),
+        ]
+    return Group(f"f of {count} tensor{'s' if count > 1 else ''}", cases(listed))
+
+
+# ---- Results ----
 
 
 def is_ones(array):
     return np.asarray(array).tolist() == [1, 1, 1, 1]
 
 
+def is_ones_dlpack(tensor):
+    return is_ones(np.from_dlpack(tensor))
+
+
 def results():
     array = np.ones((3, 4), np.float32)
-    subclass = array.view(Subclass)
     own = dlpark.from_dlpack(array)
     yield Group(
         "a result: four ones as a numpy.ndarray",
         cases(
             [
-                ("kit", lambda: kit.ones_like(array), is_ones, {"pybind11": 0.65}),
-                ("pybind11", pybind11 and pybind11.ones_numpy, is_ones),
-                ("nanobind", nanobind and nanobind.ones_numpy, is_ones),
+                ("kit", Call(kit.ones_numpy), is_ones, {"pybind11": 0.65}),
+                ("kit, as the argument is", Call(kit.ones_like, array), is_ones),
+                ("pybind11", peer(pybind11, "ones_numpy"), is_ones),
+                ("nanobind", peer(nanobind, "ones_numpy"), is_ones),
             ]
         ),
     )
+    given = [("kit", kit), ("Rust", rust), ("nanobind", nanobind), ("tvm-ffi", tvm)]
+    best = {"Rust | nanobind | tvm-ffi": 0.8}
     yield Group(
         "a result: four ones as a numpy.ndarray, by DLPack",
-        cases(
-            [
-                (
-                    "kit",
-                    lambda: np.from_dlpack(kit.ones_like(own)),
-                    is_ones,
-                    {},
-                    {"Rust | nanobind | tvm-ffi": 0.8},
-                ),
-                ("Rust", rust and (lambda: np.from_dlpack(rust.ones())), is_ones),
-                ("nanobind", nanobind and (lambda: np.from_dlpack(nanobind.ones())), is_ones),
-                ("tvm-ffi", tvm and (lambda: np.from_dlpack(tvm.ones())), is_ones),
-            ]
-        ),
+        [
+            Case(name, Call(np.from_dlpack, Call(module.ones)), is_ones, {}, best if module is kit else {})
+            for name, module in given
+            if module is not None
+        ],
     )
     yield Group(
         "a result: four ones as the library's own tensor",
         cases(
             [
-                ("a bare function", lambda: floor.bare(own), lambda r: r is None),
-                ("kit", lambda: kit.ones_like(own), is_ones, {"a bare function": 5.0}),
-                ("tvm-ffi", tvm and tvm.ones, lambda r: is_ones(np.from_dlpack(r))),
-                ("Rust", rust and rust.ones, lambda r: is_ones(np.from_dlpack(r))),
+                ("a bare function", Call(floor.bare), lambda r: r is None),
+                ("kit", Call(kit.ones), is_ones_dlpack, {"a bare function": 5.0}),
+                ("kit, as the argument is", Call(kit.ones_like, own), is_ones_dlpack),
+                ("tvm-ffi", peer(tvm, "ones"), is_ones_dlpack),
+                ("Rust", peer(rust, "ones"), is_ones_dlpack),
+                ("nanobind", peer(nanobind, "ones"), is_ones_dlpack),
             ]
         ),
     )
-    del subclass
-    if torch is None:
-        return
+    if torch is not None:
+        yield torch_results()
+
+
+def torch_results():
     like = torch.ones(3, 4)
-    yield Group(
+    best = {"Rust | nanobind | tvm-ffi": 0.95}
+    return Group(
         "a result: four ones as a torch.Tensor",
         cases(
             [
-                ("kit", lambda: kit.ones_like(like), is_ones, {}, {"Rust | nanobind | tvm-ffi": 0.95}),
-                ("Rust", rust and (lambda: rust.ones_like(like)), is_ones),
-                ("nanobind", nanobind and nanobind.ones_torch, is_ones),
-                ("tvm-ffi", tvm and (lambda: torch.from_dlpack(tvm.ones())), is_ones),
+                ("kit", Call(kit.ones_torch), is_ones, {}, best),
+                ("kit, as the argument is", Call(kit.ones_like, like), is_ones),
+                ("Rust", peer(rust, "ones_like", like), is_ones),
+                ("nanobind", peer(nanobind, "ones_torch"), is_ones),
+                ("tvm-ffi", Call(torch.from_dlpack, Call(tvm.ones)) if tvm is not None else None, is_ones),
             ]
         ),
     )
@@ -176,6 +209,8 @@ def groups():
         "f(a, b, c): NumPy arrays, by DLPack alone", lambda: np.ones((3, 4), np.float32).view(Subclass), 0.8
     )
     yield own_arguments()
+    for count in (1, 4, 16):
+        yield many_arguments(count)
     yield from results()
 
 

@@ -10,7 +10,7 @@ import sys
 
 import dlpark
 import numpy as np
-from harness import Case, Group, main, optional
+from harness import Call, Case, Group, cases, main, optional, peer
 
 PEERS = pathlib.Path(dlpark.__file__).parents[2] / "bench" / "python" / "peers"
 sys.path.insert(0, str(PEERS))
@@ -49,48 +49,43 @@ def is_cpu(pair):
 def keeping():
     array = np.arange(20, dtype=np.float32).reshape(4, 5)
     tensor = dlpark.from_dlpack(array)
+
+    def kept(result):
+        return same_memory(result, array)
+
     yield Group(
         "keep a NumPy array",
-        [
-            Case("numpy.from_dlpack", lambda: np.from_dlpack(array), lambda r: same_memory(r, array)),
-            Case(
-                "dlpark.from_dlpack",
-                lambda: dlpark.from_dlpack(array),
-                lambda r: same_memory(r, array),
-                {"numpy.from_dlpack": 0.65},
-            ),
-        ]
-        + [Case("tvm-ffi", lambda: tvm_ffi.from_dlpack(array), lambda r: same_memory(r, array))] * bool(tvm_ffi)
-        + [Case("Rust", lambda: rust.from_dlpack(array), lambda r: same_memory(r, array))] * bool(rust),
+        cases(
+            [
+                ("numpy.from_dlpack", Call(np.from_dlpack, array), kept),
+                ("dlpark.from_dlpack", Call(dlpark.from_dlpack, array), kept, {"numpy.from_dlpack": 0.65}),
+                ("tvm-ffi", peer(tvm_ffi, "from_dlpack", array), kept),
+                ("Rust", peer(rust, "from_dlpack", array), kept),
+            ]
+        ),
     )
     yield Group(
         "keep a tensor of one's own",
-        [
-            Case("a bare function", lambda: floor.bare(tensor), lambda r: r is None),
-            Case(
-                "dlpark.from_dlpack",
-                lambda: dlpark.from_dlpack(tensor),
-                lambda r: same_memory(r, array),
-                {"a bare function": 3.0},
-            ),
-        ],
+        cases(
+            [
+                ("a bare function", Call(floor.bare, tensor), lambda r: r is None),
+                ("dlpark.from_dlpack", Call(dlpark.from_dlpack, tensor), kept, {"a bare function": 3.0}),
+            ]
+        ),
     )
     if torch is None:
         return
     from_numpy = torch.from_dlpack(array)
     yield Group(
         "keep a torch tensor",
-        [
-            Case("hand-written, cached table", lambda: floor.kept(from_numpy), lambda r: r is not None),
-            Case(
-                "dlpark.from_dlpack",
-                lambda: dlpark.from_dlpack(from_numpy),
-                lambda r: same_memory(r, array),
-                {"tvm-ffi": 0.5},
-            ),
-        ]
-        + [Case("tvm-ffi", lambda: tvm_ffi.from_dlpack(from_numpy), lambda r: same_memory(r, array))] * bool(tvm_ffi)
-        + [Case("Rust", lambda: rust.from_dlpack(from_numpy), lambda r: same_memory(r, array))] * bool(rust),
+        cases(
+            [
+                ("hand-written, cached table", Call(floor.kept, from_numpy), lambda r: r is not None),
+                ("dlpark.from_dlpack", Call(dlpark.from_dlpack, from_numpy), kept, {"tvm-ffi": 0.5}),
+                ("tvm-ffi", peer(tvm_ffi, "from_dlpack", from_numpy), kept),
+                ("Rust", peer(rust, "from_dlpack", from_numpy), kept),
+            ]
+        ),
     )
 
 
@@ -108,16 +103,16 @@ def giving():
             made.append(Case(label, call(producer), right, targets))
         return Group(name, made)
 
-    yield group("__dlpack__()", lambda p: p.__dlpack__, is_legacy)
-    yield group("__dlpack__(max_version)", lambda p: lambda: p.__dlpack__(max_version=(1, 3)), is_versioned)
-    yield group("__dlpack_device__()", lambda p: p.__dlpack_device__, is_cpu)
+    yield group("__dlpack__()", lambda p: Call(p.__dlpack__), is_legacy)
+    yield group("__dlpack__(max_version)", lambda p: Call(p.__dlpack__, max_version=(1, 3)), is_versioned)
+    yield group("__dlpack_device__()", lambda p: Call(p.__dlpack_device__), is_cpu)
     yield Group(
         "numpy.from_dlpack(x)",
         [
-            Case("of an ndarray", lambda: np.from_dlpack(array), lambda r: same_memory(r, array)),
+            Case("of an ndarray", Call(np.from_dlpack, array), lambda r: same_memory(r, array)),
             Case(
                 "of a dlpark.Tensor",
-                lambda: np.from_dlpack(tensor),
+                Call(np.from_dlpack, tensor),
                 lambda r: same_memory(r, array),
                 {"of an ndarray": 1.0},
             ),
@@ -129,10 +124,10 @@ def giving():
     yield Group(
         "torch.from_dlpack(x)",
         [
-            Case("of a torch tensor", lambda: torch.from_dlpack(from_numpy), lambda r: same_memory(r, array)),
+            Case("of a torch tensor", Call(torch.from_dlpack, from_numpy), lambda r: same_memory(r, array)),
             Case(
                 "of a dlpark.Tensor",
-                lambda: torch.from_dlpack(tensor),
+                Call(torch.from_dlpack, tensor),
                 lambda r: same_memory(r, array),
                 {"of a torch tensor": 1.0},
             ),

@@ -1,8 +1,9 @@
 """What the benchmarks in Python share: cases that take turns in one process, their ratios and their report.
 
 The cases of a group take turns, round by round, and another one begins each round. Times are CPU time of the thread, of
-as many operations as fill a turn. A ratio is the median over the rounds of one case's time against the other's in the
-same round. A wrong result makes the exit status 1; a missed target is printed and is no failure.
+as many operations as fill a turn; a Call is timed as a program has it, in a loop of its own. A ratio is the median over
+the rounds of one case's time against the other's in the same round. A wrong result makes the exit status 1; a missed
+target is printed and is no failure.
 """
 
 import argparse
@@ -32,6 +33,38 @@ def optional(name: str):
         return None
 
 
+class Call:
+    """An expression, function(*args, **kwargs), where a function around it would cost as much as a fast call does. An
+    argument that is a Call is called each time."""
+
+    def __init__(self, function: Callable, *args: object, **kwargs: object):
+        self._parts = function, args, kwargs
+        self._values = []
+        text = self._text(*self._parts)
+        names = ", ".join(f"v{i}" for i in range(len(self._values)))
+        made = {}
+        exec(f"def once({names}): return {text}\ndef loop(turns, {names}):\n    for _ in turns: {text}", made)
+        self._once, self._loop = made["once"], made["loop"]
+
+    def _name(self, value):
+        if isinstance(value, Call):
+            return self._text(*value._parts)
+        self._values.append(value)
+        return f"v{len(self._values) - 1}"
+
+    def _text(self, function, args, kwargs):
+        name = self._name(function)
+        items = [self._name(value) for value in args] + [f"{key}={self._name(value)}" for key, value in kwargs.items()]
+        return f"{name}({', '.join(items)})"
+
+    def __call__(self):
+        return self._once(*self._values)
+
+    def repeat(self, turns: Iterable):
+        """As often as `turns` says."""
+        self._loop(turns, *self._values)
+
+
 @dataclass
 class Case:
     """One way to do the group's job. Targets name other cases: at most so many times their time, or that of the fastest
@@ -50,15 +83,28 @@ class Group:
     cases: list[Case]
 
 
+def peer(module: object, name: str, *args: object) -> Call | None:
+    """A call of a peer's function; None without the peer."""
+    return Call(getattr(module, name), *args) if module is not None else None
+
+
+def cases(listed: Iterable[tuple]) -> list[Case]:
+    """The cases whose peer is here."""
+    return [Case(*item) for item in listed if item[1] is not None]
+
+
 # ---- Measuring ----
 
 
 def timed(run, count):
     """Nanoseconds of one operation, over `count` of them."""
-    repeat = itertools.repeat(None, count)
+    turns = itertools.repeat(None, count)
     before = time.thread_time_ns()
-    for _ in repeat:
-        run()
+    if isinstance(run, Call):
+        run.repeat(turns)
+    else:
+        for _ in turns:
+            run()
     return (time.thread_time_ns() - before) / count
 
 

@@ -2,7 +2,8 @@
  * The floor: the least code that a hand-written extension can get by with. What a kit costs is measured against it.
  *
  *   bare(a, b, c)     a METH_FASTCALL function that looks at nothing
- *   table(a, b, c)    three tensors of one type by its exchange table, which is looked up once; dtype, rank and order checked
+ *   table(a, ...)     up to 16 tensors of one type by its exchange table, which is looked up once; dtype, rank, order and
+ *                     device checked
  *   kept(a)           an owning tensor by the same table, in an object
  */
 #define PY_SSIZE_T_CLEAN
@@ -38,16 +39,18 @@ static const DLPackExchangeAPI *floor_find(PyObject *object)
 static bool floor_is_right(const DLTensor *tensor)
 {
     return tensor->dtype.code == kDLFloat && tensor->dtype.bits == 32 && tensor->dtype.lanes == 1 &&
-           tensor->ndim == 2 && tensor->device.device_type == kDLCPU && tensor->strides[1] == 1 &&
-           tensor->strides[0] == tensor->shape[1];
+           tensor->ndim == 2 && tensor->device.device_type == kDLCPU && tensor->strides != NULL &&
+           tensor->strides[1] == 1 && tensor->strides[0] == tensor->shape[1];
 }
 
 static PyObject *floor_table(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    DLTensor tensors[3];
+    DLTensor tensors[16];
 
     (void)module;
-    for (Py_ssize_t i = 0; i < nargs && i < 3; i++) {
+    if (nargs > 16)
+        return PyErr_Format(PyExc_TypeError, "table() takes at most 16 arguments (%zd given)", nargs);
+    for (Py_ssize_t i = 0; i < nargs; i++) {
         const DLPackExchangeAPI *api = floor_find(args[i]);
         if (api == NULL || api->dltensor_from_py_object_no_sync(args[i], &tensors[i]) != 0)
             return NULL;
@@ -103,7 +106,10 @@ static PyMethodDef floor_functions[] = {
 };
 
 static struct PyModuleDef floor_module = {
-    PyModuleDef_HEAD_INIT, .m_name = "bench_floor", .m_size = -1, .m_methods = floor_functions,
+    PyModuleDef_HEAD_INIT,
+    .m_name = "bench_floor",
+    .m_size = -1,
+    .m_methods = floor_functions,
 };
 
 PyMODINIT_FUNC PyInit_bench_floor(void);

@@ -163,6 +163,25 @@ fn ranks_by_view(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>, c: &Bound<'_, PyAny
     Ok(sum)
 }
 
+/// The same with its arguments checked: matrices of float32, row-major, on the host.
+#[pyfunction]
+fn matrices_by_view(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>, c: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let mut all = true;
+    for object in [a, b, c] {
+        let api = ExchangeApi::from_object(object.as_borrowed())?
+            .ok_or_else(|| PyTypeError::new_err("the type has no exchange table"))?;
+        all &= api.with_tensor_view_no_sync(object.as_borrowed(), |tensor, _stream| {
+            // SAFETY: a tensor of rank 2 has two extents, and two strides where it has any.
+            tensor.dtype == dlpark::ffi::DLDataType::F32
+                && tensor.ndim == 2
+                && tensor.device.device_type == DLDevice::CPU.device_type
+                && !tensor.strides.is_null()
+                && unsafe { *tensor.strides.add(1) == 1 && *tensor.strides == *tensor.shape.add(1) }
+        })?;
+    }
+    Ok(all)
+}
+
 fn vector() -> PyResult<versioned::Dlpack> {
     let mut values = vec![1_f32; 4];
     let data = values.as_mut_ptr().cast();
@@ -195,6 +214,7 @@ fn dlpark_rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keep, module)?)?;
     module.add_function(wrap_pyfunction!(ranks, module)?)?;
     module.add_function(wrap_pyfunction!(ranks_by_view, module)?)?;
+    module.add_function(wrap_pyfunction!(matrices_by_view, module)?)?;
     module.add_function(wrap_pyfunction!(ones_like, module)?)?;
     module.add_function(wrap_pyfunction!(ones, module)?)?;
     module.add("__version__", "0.10.0")
