@@ -184,6 +184,17 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_alloc_sized(dlpark_tenso
                                                                     const dlpark_tensor_desc *desc, size_t desc_nbytes,
                                                                     dlpark_view *view, dlpark_error *err);
 
+/* Rank and dtype in one register. */
+DLPARK_INLINE uint64_t dlpark__tensor_kind(DLDataType dtype, int32_t ndim);
+
+DLPARK_INLINE uint64_t dlpark__tensor_kind(DLDataType dtype, int32_t ndim)
+{
+    uint32_t word = DLPARK_CAST(uint32_t, dtype.code) | DLPARK_CAST(uint32_t, dtype.bits) << 8 |
+                    DLPARK_CAST(uint32_t, dtype.lanes) << 16;
+
+    return DLPARK_CAST(uint64_t, word) << 32 | DLPARK_CAST(uint32_t, ndim);
+}
+
 /* The usual case of new, in registers: data on the CPU, lists of int64_t, a dtype of whole bytes; `kind` is the rank, and
  * from bit 32 on the dtype as code | bits << 8 | lanes << 16. The header on the heap, or in storage that suffices. The
  * result lacks its manager_ctx. NULL, with nothing changed but the storage, when the general way has to look. */
@@ -206,6 +217,10 @@ DLPARK_API DLPARK_COLD dlpark__tensor_made dlpark__tensor_new_unusual(void *data
                                                                       size_t storage_nbytes, dlpark_view *view,
                                                                       dlpark_error *err);
 
+/* The usual case of alloc, in registers as for new: a dtype of whole bytes. The result is complete. Without a tensor and
+ * with DLPARK_OK the general way has to look. */
+DLPARK_API dlpark__tensor_made dlpark__tensor_alloc_heap(uint64_t kind, const int64_t *shape);
+
 /* A usual description that is written in place never takes shape in memory: zeroing it would cost as much as the rest. */
 DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
                                               dlpark_error *err)
@@ -214,9 +229,7 @@ DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpar
         return dlpark_tensor_new_sized(tensor, desc, sizeof *desc, view, err);
 
     dlpark__tensor_made made = {DLPARK_NULL, DLPARK_OK};
-    uint32_t dtype = DLPARK_CAST(uint32_t, desc->dtype.code) | DLPARK_CAST(uint32_t, desc->dtype.bits) << 8 |
-                     DLPARK_CAST(uint32_t, desc->dtype.lanes) << 16;
-    uint64_t kind = DLPARK_CAST(uint64_t, dtype) << 32 | DLPARK_CAST(uint32_t, desc->ndim);
+    uint64_t kind = dlpark__tensor_kind(desc->dtype, desc->ndim);
     const int64_t *shape = DLPARK_CAST(const int64_t *, desc->shape.values);
     const int64_t *strides = DLPARK_CAST(const int64_t *, desc->strides.values);
     if (!desc->storage)

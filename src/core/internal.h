@@ -237,7 +237,9 @@ void dlpark__view_byte_range(const dlpark_view *view, int64_t *lowest, int64_t *
 /* Memory for a header with `nbytes` behind it, ended by free(). NULL when there is none. */
 void *dlpark__memory_get(size_t nbytes);
 
-/* The same, aligned, from 4 MiB on backed by huge pages where the system gives them. */
+#define DLPARK__MEMORY_HUGE_FROM ((size_t)4 << 20)
+
+/* The same, aligned, from here on backed by huge pages where the system gives them. */
 void *dlpark__memory_get_large(size_t nbytes, size_t alignment_bytes);
 
 /* ---- copy.c ---- */

@@ -12,7 +12,6 @@
 #include "internal.h"
 
 #define MEMORY_HUGE_PAGE ((size_t)2 << 20)
-#define MEMORY_HUGE_FROM ((size_t)4 << 20)
 
 void *dlpark__memory_get(size_t nbytes)
 {
@@ -22,7 +21,7 @@ void *dlpark__memory_get(size_t nbytes)
 void *dlpark__memory_get_large(size_t nbytes, size_t alignment_bytes)
 {
     void *memory = NULL;
-    bool huge = nbytes >= MEMORY_HUGE_FROM;
+    bool huge = nbytes >= DLPARK__MEMORY_HUGE_FROM;
 
     if (huge && alignment_bytes < MEMORY_HUGE_PAGE)
         alignment_bytes = MEMORY_HUGE_PAGE;

@@ -20,6 +20,38 @@ static void alloc_owns_aligned_memory_in_one_allocation(void **state)
     assert_int_equal(failing_alloc_live(), live);
 }
 
+/* Extents of int64_t and a plain dtype go a way of their own. */
+static void alloc_is_the_same_whatever_type_the_extents_have(void **state)
+{
+    (void)state;
+    const int64_t wide[] = {2, 3, 1, 4, 5, 6};
+    const int narrow[] = {2, 3, 1, 4, 5, 6};
+    long live = failing_alloc_live();
+
+    for (int32_t ndim = 0; ndim <= 6; ndim++) {
+        dlpark_tensor one = DLPARK_TENSOR_EMPTY, two = DLPARK_TENSOR_EMPTY;
+        dlpark_view view, other;
+        dlpark_tensor_desc desc = {.dtype = DLPARK_C128, .ndim = ndim, .shape = DLPARK_DIMS(wide)};
+        assert_ok(dlpark_tensor_alloc(&one, &desc, &view, e));
+        desc.shape = DLPARK_DIMS(narrow);
+        assert_ok(dlpark_tensor_alloc(&two, &desc, &other, e));
+        assert_int_equal(one.managed->flags, two.managed->flags);
+        assert_int_equal((uintptr_t)view.data % 64, 0);
+        assert_int_equal(dlpark_view_nbytes(&view), dlpark_view_nbytes(&other));
+        assert_int_equal(view.ndim, ndim);
+        assert_true(dlpark_dtype_equal(view.dtype, DLPARK_C128));
+        assert_memory_equal(view.shape, other.shape, (size_t)ndim * sizeof(int64_t));
+        assert_memory_equal(view.strides, other.strides, (size_t)ndim * sizeof(int64_t));
+        memset(view.data, 0x77, (size_t)dlpark_view_nbytes(&view));
+        dlpark_tensor part = DLPARK_TENSOR_EMPTY;
+        assert_ok(dlpark_tensor_share(&part, &one, NULL, e));
+        dlpark_tensor_release(&one);
+        dlpark_tensor_release(&part); /* the memory goes with the last of them */
+        dlpark_tensor_release(&two);
+    }
+    assert_int_equal(failing_alloc_live(), live);
+}
+
 static void alloc_of_every_size_holds_its_bytes(void **state)
 {
     (void)state;
@@ -117,6 +149,10 @@ static void alloc_without_memory_leaves_nothing(void **state)
     assert_non_null(strstr(err.message, expected));
     assert_null(tensor.managed);
     assert_int_equal(failing_alloc_live(), live);
+    desc.shape = DLPARK_DIMS((int64_t[]){1000});
+    failing_alloc_arm_from(1);
+    assert_fails(DLPARK_E_MEMORY, "bytes, its header included", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    failing_alloc_arm(0);
     desc.shape = DLPARK_DIMS((int64_t[]){INT64_MAX / 4});
     assert_fails(DLPARK_E_MEMORY, "bytes", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
 }
@@ -144,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(alloc_owns_aligned_memory_in_one_allocation),
+        TEST(alloc_is_the_same_whatever_type_the_extents_have),
         TEST(alloc_of_every_size_holds_its_bytes),
         TEST(alloc_refuses_what_it_makes_itself),
         TEST(alloc_without_memory_leaves_nothing),

@@ -93,8 +93,26 @@ static dlpark_status alloc_get_piece(const dlpark_tensor_desc *desc, uint64_t nb
     return alloc_get_memory(desc->allocator, total, alignment, piece, err);
 }
 
-static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
-                                  dlpark_error *err)
+/* In the words of the general way, with about as many bytes. */
+static DLPARK_COLD dlpark_status alloc_refuse_usual(const dlpark_tensor_desc *desc, dlpark_error *err)
+{
+    int64_t nbytes;
+
+    DLPARK_TRY(alloc_nbytes(desc, &nbytes, err)); /* GCOVR_EXCL_BR_LINE: they have been counted by now */
+    return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a tensor of %llu bytes, its header included",
+                            DLPARK_TENSOR_STORAGE_NBYTES(desc->ndim) + (unsigned long long)nbytes);
+}
+
+/* Whether a description has only what nearly all have. */
+static bool alloc_is_usual(const dlpark_tensor *tensor, const dlpark_tensor_desc *desc)
+{
+    return tensor != NULL && tensor->managed == NULL && desc != NULL && dlpark__tensor_desc_is_usual(desc) &&
+           desc->data == NULL && desc->strides.values == NULL && desc->owner == NULL && desc->release == NULL &&
+           desc->storage == NULL;
+}
+
+static dlpark_status alloc_general(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
+                                   dlpark_error *err)
 {
     alloc_piece piece = {NULL, NULL, NULL, 0};
     int64_t nbytes;
@@ -116,6 +134,23 @@ static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_des
     if (status != DLPARK_OK) /* GCOVR_EXCL_BR_LINE: all that new could refuse has been checked by now */
         piece.release(piece.owner);
     return status;
+}
+
+static dlpark_status alloc_tensor(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
+                                  dlpark_error *err)
+{
+    dlpark__tensor_made made = {NULL, DLPARK_OK};
+
+    if (DLPARK_LIKELY(alloc_is_usual(tensor, desc)))
+        made = dlpark__tensor_alloc_heap(dlpark__tensor_kind(desc->dtype, desc->ndim), desc->shape.values);
+    if (DLPARK_UNLIKELY(made.status != DLPARK_OK))
+        return alloc_refuse_usual(desc, err);
+    if (made.managed == NULL)
+        return alloc_general(tensor, desc, view, err);
+    tensor->managed = made.managed;
+    if (view != NULL)
+        dlpark_tensor_view(tensor, view);
+    return DLPARK_OK;
 }
 
 dlpark_status dlpark_tensor_alloc_sized(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, size_t desc_nbytes,

@@ -1,6 +1,6 @@
 /*
- * new, the usual case: what dlpark_tensor_new() of tensor.h hands on in registers. The dimensions are copied and judged
- * in one pass; what that pass cannot judge goes the general way of tensor.c, which also finds the words for a failure.
+ * new and alloc, the usual case: what is handed on in registers. The dimensions are copied and judged in one pass; what
+ * that pass cannot judge goes the general way of tensor.c, which also finds the words for a failure.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -275,4 +275,45 @@ dlpark__tensor_made dlpark__tensor_new_unusual(void *data, uint64_t kind, const 
     dlpark_status status = dlpark_tensor_new_sized(&tensor, &desc, sizeof desc, view, err);
 
     return (dlpark__tensor_made){tensor.managed, status};
+}
+
+/* ---- alloc ---- */
+
+#define USUAL_ALIGNMENT ((size_t)64)
+
+/* The bytes of compact elements; 0 for none, for what overflows, and for so many that huge pages are asked for. */
+static size_t usual_nbytes(uint64_t kind, const int64_t *shape)
+{
+    int64_t nbytes = (int64_t)(kind >> 40 & 0xFF) / 8, signs = 0;
+
+    for (uint32_t i = 0; i < (uint32_t)kind; i++) {
+        signs |= shape[i];
+        if (DLPARK_UNLIKELY(__builtin_mul_overflow(nbytes, shape[i], &nbytes)))
+            return 0;
+    }
+    return signs >= 0 && nbytes < (int64_t)DLPARK__MEMORY_HUGE_FROM ? (size_t)nbytes : 0;
+}
+
+/* The data lies behind the header. malloc and a gap: a heap that is asked for an alignment takes five times as long. */
+dlpark__tensor_made dlpark__tensor_alloc_heap(uint64_t kind, const int64_t *shape)
+{
+    size_t rank = (uint32_t)kind, head_nbytes = sizeof(dlpark__block) + 2 * rank * sizeof(int64_t);
+    size_t nbytes = rank <= DLPARK_MAX_NDIM && (shape != NULL || rank == 0) ? usual_nbytes(kind, shape) : 0;
+
+    if (DLPARK_UNLIKELY(nbytes == 0))
+        return (dlpark__tensor_made){NULL, DLPARK_OK};
+    dlpark__block *block = dlpark__memory_get(head_nbytes + (USUAL_ALIGNMENT - 1) + nbytes);
+    if (DLPARK_UNLIKELY(block == NULL))
+        return (dlpark__tensor_made){NULL, DLPARK_E_MEMORY};
+    uintptr_t data = ((uintptr_t)block + head_nbytes + (USUAL_ALIGNMENT - 1)) & ~(uintptr_t)(USUAL_ALIGNMENT - 1);
+    DLManagedTensorVersioned *made =
+        usual_init(block, true, rank <= DLPARK__USUAL_SHORT, (unsigned char *)block + (data - (uintptr_t)block), kind,
+                   shape, NULL, NULL);
+    if (made == NULL) { /* GCOVR_EXCL_BR_LINE: the bytes have been counted by now */
+        free(block);
+        return (dlpark__tensor_made){NULL, DLPARK_OK};
+    }
+    made->flags = DLPACK_FLAG_BITMASK_IS_COPIED;
+    made->manager_ctx = NULL;
+    return (dlpark__tensor_made){made, DLPARK_OK};
 }
