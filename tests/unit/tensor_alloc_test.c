@@ -39,6 +39,8 @@ static void alloc_is_the_same_whatever_type_the_extents_have(void **state)
         assert_int_equal((uintptr_t)view.data % 64, 0);
         assert_int_equal(dlpark_view_nbytes(&view), dlpark_view_nbytes(&other));
         assert_int_equal(view.ndim, ndim);
+        assert_int_equal(one.managed->dl_tensor.shape == NULL, ndim == 0);
+        assert_int_equal(one.managed->dl_tensor.strides == NULL, ndim == 0);
         assert_true(dlpark_dtype_equal(view.dtype, DLPARK_C128));
         assert_memory_equal(view.shape, other.shape, (size_t)ndim * sizeof(int64_t));
         assert_memory_equal(view.strides, other.strides, (size_t)ndim * sizeof(int64_t));
@@ -179,12 +181,9 @@ static void alloc_with_extra_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(alloc_owns_aligned_memory_in_one_allocation),
-        TEST(alloc_is_the_same_whatever_type_the_extents_have),
-        TEST(alloc_of_every_size_holds_its_bytes),
-        TEST(alloc_refuses_what_it_makes_itself),
-        TEST(alloc_without_memory_leaves_nothing),
-        TEST(alloc_with_extra_bytes),
+        TEST(alloc_owns_aligned_memory_in_one_allocation), TEST(alloc_is_the_same_whatever_type_the_extents_have),
+        TEST(alloc_of_every_size_holds_its_bytes),         TEST(alloc_refuses_what_it_makes_itself),
+        TEST(alloc_without_memory_leaves_nothing),         TEST(alloc_with_extra_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,13 +163,28 @@ static void share_join(dlpark__block *block, dlpark__block *made, dlpark_tensor 
     part->managed = &made->managed;
 }
 
-/* The whole of a tensor of ours, which is what it has to be already. */
-static dlpark_status share_whole(dlpark_tensor *part, dlpark__block *block, dlpark_error *err)
+/* The block behind a tensor, a new one around that of others. NULL when there is no memory. */
+static inline dlpark__block *share_get_block(const dlpark_tensor *tensor)
 {
-    dlpark__block *made = share_new_part((size_t)block->managed.dl_tensor.ndim);
+    dlpark__block *block = dlpark__block_of(tensor->managed);
+
+    return DLPARK_LIKELY(block != NULL) ? block : dlpark__block_wrap(tensor->managed);
+}
+
+/* The whole of a tensor, which is what it has to be already. */
+static dlpark_status share_whole(dlpark_tensor *part, dlpark_tensor *tensor, dlpark_error *err)
+{
+    int32_t ndim = tensor->managed->dl_tensor.ndim;
+    dlpark__block *made = share_new_part((size_t)ndim);
 
     if (DLPARK_UNLIKELY(made == NULL))
-        return share_refuse_memory(block->managed.dl_tensor.ndim, err);
+        return share_refuse_memory(ndim, err);
+    dlpark__block *block = share_get_block(tensor);
+    if (DLPARK_UNLIKELY(block == NULL)) {
+        free(made);
+        return share_refuse_memory(ndim, err);
+    }
+    tensor->managed = &block->managed;
     share_fill_part(made, &block->managed.dl_tensor);
     share_copy_flags(made, block);
     share_join(block, made, part);
@@ -181,9 +196,9 @@ static dlpark_status share_whole(dlpark_tensor *part, dlpark__block *block, dlpa
  * is back. Only the thread that has the tensor takes it, so whoever gives it back may not be watched; but what they
  * did to it must have happened.
  */
-static dlpark_status share_again(dlpark_tensor *part, dlpark__block *block, dlpark_error *err)
+static dlpark_status share_again(dlpark_tensor *part, dlpark_tensor *tensor, dlpark_error *err)
 {
-    dlpark__block *made = block->spare;
+    dlpark__block *block = (dlpark__block *)tensor->managed, *made = block->spare;
 
     if (DLPARK_UNLIKELY(made == NULL)) {
         made = share_new_part((size_t)block->managed.dl_tensor.ndim);
@@ -191,7 +206,7 @@ static dlpark_status share_again(dlpark_tensor *part, dlpark__block *block, dlpa
             return share_refuse_memory(block->managed.dl_tensor.ndim, err);
         block->spare = made;
     } else if (DLPARK_UNLIKELY(__atomic_load_n(&block->owners, __ATOMIC_ACQUIRE) >= DLPARK__BLOCK_SPARE_OUT)) {
-        return share_whole(part, block, err);
+        return share_whole(part, tensor, err);
     }
     /* Before the part is written, as it would wait for that. */
     (void)__atomic_fetch_add(&block->owners, 1 + DLPARK__BLOCK_SPARE_OUT, __ATOMIC_RELAXED);
@@ -204,7 +219,7 @@ static dlpark_status share_again(dlpark_tensor *part, dlpark__block *block, dlpa
     return DLPARK_OK;
 }
 
-/* A part as a view describes it; of a tensor of others' the whole where there is none. */
+/* A part as a view describes it. */
 static dlpark_status share_viewed(dlpark_tensor *part, dlpark_tensor *tensor, const dlpark_view *view,
                                   dlpark_error *err)
 {
@@ -212,16 +227,12 @@ static dlpark_status share_viewed(dlpark_tensor *part, dlpark_tensor *tensor, co
     dlpark_view whole;
 
     dlpark_tensor_view(tensor, &whole);
-    if (view == NULL)
-        view = &whole;
     DLPARK_TRY(share_read_view(view, &read, err));
     DLPARK_TRY(share_check_part(&whole, view, err));
     dlpark__block *made = share_new_part((size_t)read.ndim);
     if (made == NULL)
         return share_refuse_memory(view->ndim, err);
-    dlpark__block *block = dlpark__block_of(tensor->managed);
-    if (block == NULL)
-        block = dlpark__block_wrap(tensor->managed);
+    dlpark__block *block = share_get_block(tensor);
     if (block == NULL) {
         free(made);
         return share_refuse_memory(view->ndim, err);
@@ -250,7 +261,6 @@ dlpark_status dlpark_tensor_share(dlpark_tensor *part, dlpark_tensor *tensor, co
     if (view != NULL)
         return share_viewed(part, tensor, view, err);
     if (DLPARK_LIKELY(tensor->managed->deleter == dlpark__block_end_shared_heap))
-        return share_again(part, (dlpark__block *)tensor->managed, err);
-    dlpark__block *block = dlpark__block_of(tensor->managed);
-    return block != NULL ? share_whole(part, block, err) : share_viewed(part, tensor, NULL, err);
+        return share_again(part, tensor, err);
+    return share_whole(part, tensor, err);
 }

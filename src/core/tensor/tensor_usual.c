@@ -298,7 +298,7 @@ static size_t usual_nbytes(uint64_t kind, const int64_t *shape)
 dlpark__tensor_made dlpark__tensor_alloc_heap(uint64_t kind, const int64_t *shape)
 {
     size_t rank = (uint32_t)kind, head_nbytes = sizeof(dlpark__block) + 2 * rank * sizeof(int64_t);
-    size_t nbytes = rank <= DLPARK_MAX_NDIM && (shape != NULL || rank == 0) ? usual_nbytes(kind, shape) : 0;
+    size_t nbytes = rank - 1 < DLPARK_MAX_NDIM && shape != NULL ? usual_nbytes(kind, shape) : 0;
 
     if (DLPARK_UNLIKELY(nbytes == 0))
         return (dlpark__tensor_made){NULL, DLPARK_OK};
