@@ -38,6 +38,7 @@ typedef struct dlpark_call_tensor {
     uint32_t flags;  /**< DLPARK_VIEW_* */
     uint32_t bit_offset;
     DLManagedTensorVersioned *managed; /**< what keeps it, where nothing was lent; of a result, until it is given out */
+    DLManagedTensor *legacy;           /**< instead of it, where the bit in `legacy` of the call is set */
     PyObject *object; /**< of an argument: borrowed. Of a result: owned, where it is an object already; else NULL */
 } dlpark_call_tensor;
 
@@ -52,8 +53,10 @@ typedef union dlpark_call_scalar {
 /** One call, on the stack. The fields are the library's; lists are filled as far as `given`, `made` and so on say. */
 typedef struct dlpark_call {
     const dlpark_signature *signature;
-    uint32_t given;     /**< bit i: argument i was given, and is not None where that stands for absence */
-    uint32_t owned;     /**< bit i: tensors[i].managed is to be ended */
+    struct dlpark__py_state *state; /**< what this copy of the kit keeps */
+    uint32_t given;                 /**< bit i: argument i was given, and is not None where that stands for absence */
+    uint32_t owned;                 /**< bit i: tensors[i].managed is to be ended */
+    uint32_t legacy;                /**< of these the ones that came by the legacy ABI */
     uint32_t lent;      /**< bit i: tensors[i] is lent by an object whose memory foreign code may exchange */
     uint32_t made;      /**< bit i: results[i] has been made */
     int64_t *pool_next; /**< free from here to `pool_end` */

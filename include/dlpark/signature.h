@@ -70,6 +70,8 @@ typedef struct dlpark_signature {
     dlpark_spec_names names;
     dlpark_signature_argument arguments[DLPARK_SIGNATURE_MAX_ARGUMENTS];
     dlpark_spec results[DLPARK_SIGNATURE_MAX_RESULTS];
+    /* Bit i: result i may be on the host, is row-major, and its extents are known when the arguments are. */
+    uint32_t plain_results;
 } dlpark_signature;
 
 /**

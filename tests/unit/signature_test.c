@@ -276,6 +276,26 @@ static void every_field_is_filled(void **state)
     assert_int_equal(signature.results[1].ndims_extra, DLPARK_MAX_NDIM);
 }
 
+static void plain_results_are_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t plain;
+    } cases[] = {
+        {"f()", 0},
+        {"f() -> f32[4]", 1},
+        {"f(a: f32[n,k]) -> f32[k,n] c, same(a)[n] contig, f32[]", 7},
+        {"f(a: f32[n,k]) -> f32[n,k] f, f32[n]", 2},
+        {"f(a: f32[n,k]) -> f32[?], f32[n] align=64, f32[...], f32[n] cuda, f32[n] cpu as=numpy", 16},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_ok(dlpark_signature_parse(&signature, cases[i].text, e));
+        assert_int_equal(signature.plain_results, cases[i].plain);
+    }
+}
+
 static void texts_have_one_form(void **state)
 {
     (void)state;
@@ -494,6 +514,7 @@ int main(void)
         cmocka_unit_test_setup(every_sentence_of_the_grammar_is_parsed, read_manual),
         cmocka_unit_test_setup(what_the_grammar_does_not_describe_is_refused, read_manual),
         cmocka_unit_test(every_field_is_filled),
+        cmocka_unit_test(plain_results_are_known),
         cmocka_unit_test(texts_have_one_form),
         cmocka_unit_test(a_text_is_cut_to_its_room),
         cmocka_unit_test(mistakes_in_the_frame_are_told_with_their_column),

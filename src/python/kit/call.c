@@ -94,12 +94,8 @@ static CALL_INLINE void call_keep_rest(dlpark_call *call, const dlpark_signature
     call->bound.dims_known |= argument->names;
 }
 
-/*
- * Checks, matches and keeps a tensor in one pass: compact, on the CPU, of an everyday dtype, for a spec that is plain
- * (dlpark_signature_argument). False, with nothing kept, for what needs a closer look: it may fit all the same.
- */
-static __attribute__((noinline)) bool call_keep_raw(dlpark_call *call, const dlpark_signature_argument *argument,
-                                                    const DLTensor *tensor, uint32_t flags, PyObject *object)
+bool dlpark__call_keep_raw(dlpark_call *call, const dlpark_signature_argument *argument, const DLTensor *tensor,
+                           uint32_t flags, PyObject *object)
 {
     uintptr_t data = (uintptr_t)tensor->data;
 
@@ -129,7 +125,7 @@ static CALL_INLINE bool call_keep_numpy(dlpark_call *call, const dlpark_signatur
     uint32_t flags;
 
     return DLPARK_LIKELY(dlpark__py_numpy_compact(object, &tensor, &flags) && (flags & argument->refused_flags) == 0) &&
-           call_keep_raw(call, argument, &tensor, flags, object);
+           dlpark__call_keep_raw(call, argument, &tensor, flags, object);
 }
 
 /* A tensor of ours: it has been checked, and its lists never change and live as long as the object. */
@@ -196,14 +192,14 @@ static CALL_INLINE bool call_read_plain(dlpark__call_reader *reader, const dlpar
             return false;
         }
         call->lent |= argument->bit; /* or whatever comes of a closer look */
-        return call_keep_raw(call, argument, &lent, DLPARK_VIEW_UNKNOWN_WRITE, object);
+        return dlpark__call_keep_raw(call, argument, &lent, DLPARK_VIEW_UNKNOWN_WRITE, object);
     }
     if (met->route == DLPARK__PY_ROUTE_NUMPY)
         return call_keep_numpy(call, argument, object);
-    if (met->route != DLPARK__PY_ROUTE_OWN)
-        return false;
-    return call_keep_own(call, argument, *(DLManagedTensorVersioned **)(void *)((char *)object + met->managed_offset),
-                         object);
+    if (met->route == DLPARK__PY_ROUTE_OWN)
+        return call_keep_own(call, argument,
+                             *(DLManagedTensorVersioned **)(void *)((char *)object + met->managed_offset), object);
+    return met->route == DLPARK__PY_ROUTE_HOST && dlpark__call_keep_host(reader, argument, object);
 }
 
 /* ---- Reading ---- */
@@ -238,6 +234,8 @@ call_read_other(dlpark__call_reader *reader, const dlpark_signature_argument *ar
     dlpark_call *call = reader->call;
     dlpark__call_outcome outcome;
 
+    if (DLPARK_UNLIKELY(PyErr_Occurred() != NULL))
+        return DLPARK__CALL_RAISED;
     if (object == Py_None && (argument->spec.flags & DLPARK_SPEC_NONE) != 0)
         return DLPARK__CALL_FITS;
     if (argument->kind != DLPARK_SIGNATURE_TENSOR) {
@@ -288,11 +286,13 @@ call_read_bound(dlpark__call_reader *reader, PyObject *const *args, Py_ssize_t n
     return outcome == DLPARK__CALL_FITS ? call_read_values(reader, values, signature->narguments) : outcome;
 }
 
-static CALL_INLINE void call_init(dlpark_call *call, const dlpark_signature *signature)
+static CALL_INLINE void call_init(dlpark_call *call, dlpark__py_state *state, const dlpark_signature *signature)
 {
     call->signature = signature;
+    call->state = state;
     call->given = 0;
     call->owned = 0;
+    call->legacy = 0;
     call->lent = 0;
     call->made = 0;
     call->pool_next = call->pool;
@@ -331,7 +331,7 @@ static CALL_INLINE dlpark__call_outcome call_read(dlpark__call_reader *reader, P
         return outcome;
     if (signature->nresults != 0) {
         call_tell_dtypes(call);
-        if (dlpark__call_make_results(call, reader->state) < 0)
+        if (dlpark__call_make_results(call) < 0)
             return DLPARK__CALL_RAISED;
     }
     if (DLPARK_UNLIKELY(reader->foreign) && dlpark__call_settle(call) < 0)
@@ -345,7 +345,7 @@ dlpark__call_outcome dlpark__call_read(dlpark_call *call, dlpark__py_state *stat
 {
     dlpark__call_reader reader = {.call = call, .state = state, .carry = carry, .why = why};
 
-    call_init(call, signature);
+    call_init(call, state, signature);
     dlpark__call_outcome outcome = call_read(&reader, args, nargs, kwnames);
     if (outcome != DLPARK__CALL_FITS)
         dlpark__call_release_arguments(call, carry);
@@ -371,7 +371,7 @@ int dlpark_call_begin(dlpark_call *call, PyObject *module, const dlpark_signatur
     (void)module;
     if (DLPARK_UNLIKELY(reader.state == NULL))
         return -1;
-    call_init(call, signature);
+    call_init(call, reader.state, signature);
     dlpark__call_outcome outcome = call_read(&reader, args, nargs, kwnames);
     return DLPARK_LIKELY(outcome == DLPARK__CALL_FITS) ? 0 : call_fail(call, outcome, &why);
 }

@@ -147,15 +147,33 @@ DLManagedTensorVersioned *dlpark__call_carried(dlpark__call_carry *carry, PyObje
     return NULL;
 }
 
+/* As dlpark__py_legacy_release(), where it is known whether an exception is pending. */
+static inline void own_end_legacy(DLManagedTensor *managed, bool is_pending)
+{
+    if (DLPARK_UNLIKELY(is_pending || managed->deleter == NULL)) {
+        dlpark__py_legacy_release(managed);
+        return;
+    }
+    managed->deleter(managed);
+    if (DLPARK_UNLIKELY(PyErr_Occurred() != NULL))
+        PyErr_Clear();
+}
+
 void dlpark__call_release_arguments(dlpark_call *call, dlpark__call_carry *carry)
 {
-    uint32_t owned = call->owned;
+    uint32_t owned = call->owned, legacy = call->legacy;
+    bool is_pending = PyErr_Occurred() != NULL;
 
     call->owned = 0;
+    call->legacy = 0;
     call->lent = 0;
-    for (int32_t i = 0; i < DLPARK_SIGNATURE_MAX_TENSORS; i++)
-        if ((owned >> i & 1) != 0)
-            dlpark__call_end_managed(call->tensors[i].managed, call->tensors[i].object, carry);
+    for (; owned != 0; owned &= owned - 1) {
+        const dlpark_call_tensor *tensor = &call->tensors[__builtin_ctz(owned)];
+        if ((legacy >> __builtin_ctz(owned) & 1) != 0)
+            own_end_legacy(tensor->legacy, is_pending);
+        else
+            dlpark__call_end_managed(tensor->managed, tensor->object, carry);
+    }
     PyMem_Free(call->heap);
     call->heap = NULL;
 }

@@ -50,6 +50,11 @@ dlpark__call_outcome dlpark__call_read(dlpark_call *call, dlpark__py_state *stat
                                        PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                        dlpark__call_carry *carry, dlpark_error *why);
 
+/* Checks, matches and keeps a tensor in one pass: compact, on the CPU, of an everyday dtype, for a spec that is plain
+ * (dlpark_signature_argument). False, with nothing kept, for what needs a closer look: it may fit all the same. */
+bool dlpark__call_keep_raw(dlpark_call *call, const dlpark_signature_argument *argument, const DLTensor *tensor,
+                           uint32_t flags, PyObject *object);
+
 /* ---- call_tensor.c ---- */
 
 /* Reads a tensor of any kind; keeps it in the call. */
@@ -64,6 +69,13 @@ void dlpark__call_keep(dlpark_call_tensor *out, const dlpark_view *view, int64_t
 
 /* What is kept, as a view. */
 void dlpark__call_view(const dlpark_call_tensor *tensor, dlpark_view *view);
+
+/* ---- call_host.c ---- */
+
+/* Reads an object of a type on the HOST route. False, with nothing kept, where it has to be asked as any other; an exception
+ * is set then only if it ends the call. */
+bool dlpark__call_keep_host(const dlpark__call_reader *reader, const dlpark_signature_argument *argument,
+                            PyObject *object);
 
 /* ---- call_bind.c ---- */
 
@@ -122,10 +134,19 @@ void dlpark__call_release_arguments(dlpark_call *call, dlpark__call_carry *carry
 /* Takes the tensor that an earlier attempt got from this capsule; NULL where there is none. */
 DLManagedTensorVersioned *dlpark__call_carried(dlpark__call_carry *carry, PyObject *object);
 
+/* ---- call_plain.c ---- */
+
+/* The first tensor argument; NULL where none was given. */
+const dlpark_call_tensor *dlpark__call_first(const dlpark_call *call);
+
+/* Makes result `index` of signature->plain_results. False, with nothing changed and no exception, for what is not as
+ * usual, and for any failure. */
+bool dlpark__call_make_plain(dlpark_call *call, int32_t index);
+
 /* ---- call_result.c ---- */
 
 /* Makes all results whose shape is known. On failure none is left. */
-int dlpark__call_make_results(dlpark_call *call, dlpark__py_state *state);
+int dlpark__call_make_results(dlpark_call *call);
 
 void dlpark__call_release_results(dlpark_call *call);
 

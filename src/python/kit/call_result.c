@@ -10,21 +10,10 @@
 
 /* ---- Where ---- */
 
-/* The first tensor argument; NULL where none was given. */
-static const dlpark_call_tensor *result_first(const dlpark_call *call)
-{
-    const dlpark_signature *signature = call->signature;
-
-    for (int32_t i = 0; i < signature->narguments; i++)
-        if (signature->arguments[i].kind == DLPARK_SIGNATURE_TENSOR && (call->given >> i & 1) != 0)
-            return &call->tensors[signature->arguments[i].tensor];
-    return NULL;
-}
-
 /* The object of the first tensor argument, borrowed; or NULL. */
 static PyObject *result_like(const dlpark_call *call)
 {
-    const dlpark_call_tensor *first = result_first(call);
+    const dlpark_call_tensor *first = dlpark__call_first(call);
 
     return first != NULL ? first->object : NULL;
 }
@@ -42,7 +31,7 @@ static bool result_may_be_on(const dlpark_spec *spec, DLDevice device)
  * access gives results in the host's own. */
 static DLDevice result_device(const dlpark_call *call, const dlpark_spec *spec)
 {
-    const dlpark_call_tensor *first = result_first(call);
+    const dlpark_call_tensor *first = dlpark__call_first(call);
     DLDevice device = first == NULL || dlpark_device_is_host_accessible(first->tensor.device) ? DLPARK_DEVICE_CPU
                                                                                               : first->tensor.device;
     int type = 1;
@@ -256,14 +245,14 @@ static void result_release(dlpark_call_tensor *result)
     dlpark__py_drop(object);
 }
 
-static int result_make(dlpark_call *call, dlpark__py_state *state, int32_t index, int32_t ndim, const int64_t *shape)
+static int result_make(dlpark_call *call, int32_t index, int32_t ndim, const int64_t *shape)
 {
     DLPARK_UNINITIALIZED dlpark_view view;
     dlpark_error err;
     const dlpark_spec *spec = &call->signature->results[index];
     dlpark_call_tensor *out = &call->results[index];
     result_plan plan = {.call = call,
-                        .state = state,
+                        .state = call->state,
                         .spec = spec,
                         .out = out,
                         .device = result_device(call, spec),
@@ -300,18 +289,28 @@ static bool result_is_open(const dlpark_spec *spec)
     return is_open;
 }
 
-int dlpark__call_make_results(dlpark_call *call, dlpark__py_state *state)
+static __attribute__((noinline)) int result_make_any(dlpark_call *call, int32_t index)
 {
+    const dlpark_spec *spec = &call->signature->results[index];
     int64_t shape[DLPARK_SPEC_MAX_DIMS];
     dlpark_error err;
 
-    for (int32_t i = 0; i < call->signature->nresults; i++) {
-        const dlpark_spec *spec = &call->signature->results[i];
-        if (result_is_open(spec))
+    if (result_is_open(spec))
+        return 0;
+    if (dlpark_spec_shape(spec, &call->bound, shape, &err) == DLPARK_OK)
+        return result_make(call, index, spec->ndims, shape);
+    dlpark_py_raise(&err);
+    return -1;
+}
+
+int dlpark__call_make_results(dlpark_call *call)
+{
+    const dlpark_signature *signature = call->signature;
+
+    for (int32_t i = 0; i < signature->nresults; i++) {
+        if (DLPARK_LIKELY((signature->plain_results >> i & 1) != 0 && dlpark__call_make_plain(call, i)))
             continue;
-        if (dlpark_spec_shape(spec, &call->bound, shape, &err) != DLPARK_OK)
-            dlpark_py_raise(&err);
-        else if (result_make(call, state, i, spec->ndims, shape) == 0)
+        if (result_make_any(call, i) == 0)
             continue;
         dlpark__call_release_results(call);
         return -1;
@@ -347,10 +346,7 @@ static int result_check_shape(dlpark_call *call, const dlpark_spec *spec, int32_
 int dlpark_call_result_alloc(dlpark_call *call, int32_t index, int32_t ndim, const int64_t *shape)
 {
     const dlpark_signature *signature = call->signature;
-    dlpark__py_state *state = dlpark__py_state_get();
 
-    if (state == NULL)
-        return -1;
     if (index < 0 || index >= signature->nresults || (call->made >> index & 1) != 0) {
         PyErr_Format(PyExc_ValueError, "%s() has %s result %d", signature->name,
                      index < 0 || index >= signature->nresults ? "no" : "made its", (int)index);
@@ -360,7 +356,7 @@ int dlpark_call_result_alloc(dlpark_call *call, int32_t index, int32_t ndim, con
         dlpark__call_note("in result %d of %s()", (int)index, signature->name);
         return -1;
     }
-    return result_make(call, state, index, ndim, shape);
+    return result_make(call, index, ndim, shape);
 }
 
 /* ---- Giving ---- */
@@ -387,7 +383,9 @@ static PyObject *result_give(dlpark_call *call, int32_t index)
     call->made &= ~(UINT32_C(1) << index);
     if (result->object != NULL)
         return result->object;
-    PyObject *object = dlpark_py_export(&tensor, call->signature->results[index].framework, result_like(call));
+    dlpark_spec_framework framework = call->signature->results[index].framework;
+    PyObject *like = framework == DLPARK_SPEC_AS_UNSAID ? result_like(call) : NULL;
+    PyObject *object = dlpark__py_export(call->state, &tensor, framework, like);
     if (object == NULL)
         dlpark__call_note("in result %d of %s()", (int)index, call->signature->name);
     return object;

@@ -35,13 +35,14 @@ static DLPARK_COLD void capsule_release_pending(DLManagedTensor *managed)
     dlpark__py_error_restore(&saved);
 }
 
-static void capsule_release_legacy(DLManagedTensor *managed)
+void dlpark__py_legacy_release(DLManagedTensor *managed)
 {
     if (DLPARK_UNLIKELY(PyErr_Occurred() != NULL)) {
         capsule_release_pending(managed);
         return;
     }
-    managed->deleter(managed);
+    if (DLPARK_LIKELY(managed->deleter != NULL))
+        managed->deleter(managed);
     if (DLPARK_UNLIKELY(PyErr_Occurred() != NULL))
         PyErr_Clear();
 }
@@ -49,7 +50,7 @@ static void capsule_release_legacy(DLManagedTensor *managed)
 static void capsule_end_legacy(PyObject *capsule)
 {
     if (capsule_has_name(capsule, capsule_name_legacy))
-        capsule_release_legacy(PyCapsule_GetPointer(capsule, capsule_name_legacy));
+        dlpark__py_legacy_release(PyCapsule_GetPointer(capsule, capsule_name_legacy));
 }
 
 PyObject *dlpark_py_capsule_new(dlpark_tensor *tensor)
@@ -88,7 +89,7 @@ PyObject *dlpark_py_capsule_new_legacy(dlpark_tensor *tensor)
         return capsule_raise_legacy(tensor, &err);
     PyObject *capsule = PyCapsule_New(managed, capsule_name_legacy, capsule_end_legacy);
     if (capsule == NULL)
-        capsule_release_legacy(managed);
+        dlpark__py_legacy_release(managed);
     return capsule;
 }
 
@@ -158,6 +159,38 @@ static dlpark_status capsule_claim_legacy(PyObject *capsule, DLManagedTensor **h
     }
     CAPSULE_UNLOCK();
     return status;
+}
+
+dlpark__py_capsule_held dlpark__py_capsule_look(PyObject *capsule, bool is_versioned)
+{
+    dlpark__py_capsule_held held = {NULL, NULL};
+
+    if (!PyCapsule_CheckExact(capsule))
+        return held;
+    void *pointer = PyCapsule_GetPointer(capsule, is_versioned ? capsule_name : capsule_name_legacy);
+    if (DLPARK_UNLIKELY(pointer == NULL)) {
+        PyErr_Clear();
+        is_versioned = !is_versioned;
+        if (PyCapsule_IsValid(capsule, is_versioned ? capsule_name : capsule_name_legacy))
+            pointer = PyCapsule_GetPointer(capsule, is_versioned ? capsule_name : capsule_name_legacy);
+    }
+    if (is_versioned)
+        held.versioned = pointer;
+    else
+        held.legacy = pointer;
+    return held;
+}
+
+bool dlpark__py_capsule_take(PyObject *capsule, dlpark__py_capsule_held held)
+{
+    /* Of a capsule that nobody else can see the name does not matter, and the destructor has nothing left to do. */
+    if (DLPARK_LIKELY(Py_REFCNT(capsule) == 1 && PyCapsule_SetDestructor(capsule, NULL) == 0))
+        return true;
+    if (DLPARK_LIKELY(PyCapsule_SetName(capsule, held.legacy != NULL ? capsule_name_legacy_used : capsule_name_used) ==
+                      0))
+        return true;
+    PyErr_Clear();
+    return false;
 }
 
 static dlpark_status capsule_refuse(PyObject *capsule, dlpark_error *err)

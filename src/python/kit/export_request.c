@@ -94,16 +94,33 @@ static int export_read_max_version(PyObject *max_version, bool *is_legacy)
     return 0;
 }
 
+/* The same with other keywords beside max_version, as NumPy asks: None is what is unsaid. */
+static bool export_is_plain_beside(const dlpark__py_state *state, PyObject *const *args, PyObject *keyword_names,
+                                   bool *is_legacy)
+{
+    bool is_plain = true;
+
+    for (Py_ssize_t i = 0; is_plain && i < EXPORT_SIZE(keyword_names); i++) {
+        const PyObject *name = EXPORT_ITEM(keyword_names, i);
+        if (name == state->name_max_version)
+            is_plain = export_read_plain_version(state, args[i], is_legacy);
+        else
+            is_plain = args[i] == Py_None && export_find(state, name) >= 0;
+    }
+    return is_plain;
+}
+
 bool dlpark__py_export_is_plain(PyObject *const *args, Py_ssize_t nargs, PyObject *keyword_names, bool *is_legacy)
 {
     *is_legacy = true;
     if (keyword_names == NULL)
         return nargs == 0;
-    if (nargs != 0 || EXPORT_SIZE(keyword_names) != 1)
-        return false;
     const dlpark__py_state *state = export_state();
-    return state != NULL && EXPORT_ITEM(keyword_names, 0) == state->name_max_version &&
-           export_read_plain_version(state, args[0], is_legacy);
+    if (state == NULL || nargs != 0)
+        return false;
+    if (DLPARK_LIKELY(EXPORT_SIZE(keyword_names) == 1 && EXPORT_ITEM(keyword_names, 0) == state->name_max_version))
+        return export_read_plain_version(state, args[0], is_legacy);
+    return export_is_plain_beside(state, args, keyword_names, is_legacy);
 }
 
 int dlpark__py_export_request_read(PyObject *const *args, Py_ssize_t nargs, PyObject *keyword_names,

@@ -160,7 +160,7 @@ PyObject *dlpark__py_to_dlpark(dlpark__py_state *state, dlpark_tensor *tensor)
 {
     const dlpark__py_shared *shared = dlpark__py_shared_get(state);
     dlpark_py_origin origin = {.is_copied = (tensor->managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0};
-    PyObject *object = shared != NULL ? shared->tensor_new(tensor->managed, &origin) : NULL;
+    PyObject *object = shared != NULL ? shared->tensor_new(shared, tensor->managed, &origin) : NULL;
 
     if (object != NULL)
         tensor->managed = NULL;

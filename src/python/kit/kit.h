@@ -85,11 +85,15 @@ typedef struct dlpark__py_shared {
     PyTypeObject *tensor_type;
     size_t managed_offset; /* of the DLManagedTensorVersioned * in a Tensor object */
     PyObject *device_copy_error;
-    PyObject *(*tensor_new)(DLManagedTensorVersioned *managed, const dlpark_py_origin *origin); /* takes on success */
+    /* Takes on success. */
+    PyObject *(*tensor_new)(const struct dlpark__py_shared *shared, DLManagedTensorVersioned *managed,
+                            const dlpark_py_origin *origin);
     size_t origin_offset; /* of the dlpark_py_origin in a Tensor object */
     /* An owner of a Tensor's memory: dlpark_tensor_share() by the copy of the library that holds it. Each copy would
      * otherwise wrap what another has made, again and again. */
     dlpark_status (*tensor_share)(PyObject *object, dlpark_tensor *part, dlpark_error *err);
+    /* dlpark__tensor_alloc_heap() of that copy, so that it can share what becomes a Tensor without a wrapper. */
+    dlpark__tensor_made (*tensor_alloc)(uint64_t kind, const int64_t *shape);
 } dlpark__py_shared;
 
 #define DLPARK__PY_SHARED_ABI     1u
@@ -101,7 +105,8 @@ typedef enum dlpark__py_route {
     DLPARK__PY_ROUTE_OWN,
     DLPARK__PY_ROUTE_EXCHANGE,
     DLPARK__PY_ROUTE_NUMPY,
-    DLPARK__PY_ROUTE_CAPSULE
+    DLPARK__PY_ROUTE_CAPSULE,
+    DLPARK__PY_ROUTE_HOST /* by a __dlpack__ in C, which gave host memory the last time: SLOW until then */
 } dlpark__py_route;
 
 /* What is remembered of a type. The type is kept alive. */
@@ -110,9 +115,11 @@ typedef struct dlpark__py_type {
     const DLPackExchangeAPI *exchange; /* of our major version; its members may be NULL */
     dlpark__py_route route;
     dlpark_spec_framework framework;
-    unsigned version; /* of the type's attributes when it was looked at, where that can be known */
-    bool asks_grad;   /* objects may have an attribute requires_grad */
-    bool is_heir;     /* the table is that of a class which it derives from: its own code may run behind it */
+    unsigned version;   /* of the type's attributes when it was looked at, where that can be known */
+    bool asks_grad;     /* objects may have an attribute requires_grad */
+    bool is_heir;       /* the table is that of a class which it derives from: its own code may run behind it */
+    bool needs_version; /* __dlpack__ has refused a legacy capsule */
+    PyObject *dlpack;   /* of the HOST route: the type's own __dlpack__, borrowed until the version changes */
 } dlpark__py_type;
 
 #define DLPARK__PY_TYPES_NBITS 8
@@ -187,6 +194,18 @@ void dlpark__py_error_forget(dlpark__py_state *state);
  * is valid until the next call of this function, or foreign code runs: read what you need of it before. */
 const dlpark__py_type *dlpark__py_type_of(dlpark__py_state *state, PyTypeObject *type);
 
+/* Notes where a type's __dlpack__ has its memory: a SLOW route becomes HOST, and the other way round. */
+void dlpark__py_type_note_host(dlpark__py_state *state, PyTypeObject *type, bool is_host);
+
+/* Notes that a type's __dlpack__ has to be told that a versioned capsule is understood. */
+void dlpark__py_type_note_version(dlpark__py_state *state, PyTypeObject *type);
+
+/* ---- py_export.c ---- */
+
+/* dlpark_py_export() of a framework that is one. */
+PyObject *dlpark__py_export(dlpark__py_state *state, dlpark_tensor *tensor, dlpark_spec_framework framework,
+                            PyObject *like);
+
 /* ---- py_import.c ---- */
 
 /*
@@ -250,6 +269,11 @@ PyObject *dlpark__py_numpy_dtype(PyObject *array);
 PyObject *dlpark__py_numpy_new(const dlpark__py_numpy *numpy, DLDataType dtype, int32_t ndim, const int64_t *shape,
                                dlpark_view *view);
 
+/* The same of a rank and a dtype that NumPy has for certain, as a tensor without strides: its extents are those of the
+ * array. NULL, without an exception, for any other, and where it failed. */
+PyObject *dlpark__py_numpy_new_plain(const dlpark__py_numpy *numpy, DLDataType dtype, int32_t ndim,
+                                     const int64_t *shape, DLTensor *out);
+
 /* An array on the memory of an owner's tensor, which the host must reach, kept alive by `owner`; not writeable where the
  * flags say so, or it is unknown. Takes the reference of `owner` on success. */
 PyObject *dlpark__py_numpy_wrap(const dlpark__py_numpy *numpy, const DLTensor *tensor, uint64_t flags, PyObject *owner);
@@ -295,6 +319,20 @@ int dlpark__py_stream_read(DLDevice device, PyObject *object, dlpark_stream *out
 PyObject *dlpark__py_stream_write(DLDevice device, PyObject *wanted, bool *failed);
 
 /* ---- capsule.c ---- */
+
+/* What an untaken capsule holds: one of the two, or neither. A look is faster where it is known which to expect. */
+typedef struct dlpark__py_capsule_held {
+    DLManagedTensorVersioned *versioned;
+    DLManagedTensor *legacy;
+} dlpark__py_capsule_held;
+dlpark__py_capsule_held dlpark__py_capsule_look(PyObject *capsule, bool is_versioned);
+
+/* Takes what a look has found, and a check found good; no Python code may have run in between. False, without an exception,
+ * where the capsule cannot be renamed. */
+bool dlpark__py_capsule_take(PyObject *capsule, dlpark__py_capsule_held held);
+
+/* Ends a legacy tensor as dlpark__py_tensor_release() does. */
+void dlpark__py_legacy_release(DLManagedTensor *managed);
 
 /*
  * Consumes a capsule of either ABI, told by its name; of several threads that try, one succeeds.

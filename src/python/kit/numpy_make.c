@@ -110,6 +110,23 @@ PyObject *dlpark__py_numpy_new(const dlpark__py_numpy *numpy, DLDataType dtype, 
     return NULL;
 }
 
+PyObject *dlpark__py_numpy_new_plain(const dlpark__py_numpy *numpy, DLDataType dtype, int32_t ndim,
+                                     const int64_t *shape, DLTensor *out)
+{
+    int number = numpy_number(numpy, dtype);
+    uint32_t flags;
+
+    if (number < 0 || sizeof(Py_ssize_t) != sizeof *shape)
+        return NULL;
+    PyObject *array = numpy->new_from_dtype(numpy->array_type, numpy->dtype_from_number(number), (int)ndim,
+                                            (const Py_ssize_t *)(const void *)shape, NULL, NULL, 0, NULL);
+    if (DLPARK_LIKELY(array != NULL && dlpark__py_numpy_compact(array, out, &flags) && flags == 0))
+        return array;
+    Py_XDECREF(array);
+    PyErr_Clear();
+    return NULL;
+}
+
 /* ---- Arrays on memory of others ---- */
 
 /* Fills in the extents. *compact: elements lie in row-major order without gaps, so that NumPy finds the strides itself. */

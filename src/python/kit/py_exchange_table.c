@@ -293,7 +293,7 @@ static PyObject *exchange_wrap_tensor(dlpark__py_state *state, dlpark_tensor *te
         .path = DLPARK_PY_PATH_EXCHANGE,
         .is_copied = (tensor->managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0,
     };
-    PyObject *object = shared != NULL ? shared->tensor_new(tensor->managed, &origin) : NULL;
+    PyObject *object = shared != NULL ? shared->tensor_new(shared, tensor->managed, &origin) : NULL;
 
     if (object != NULL)
         tensor->managed = NULL;

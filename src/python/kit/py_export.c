@@ -118,19 +118,13 @@ static PyObject *export_like(dlpark__py_state *state, dlpark_tensor *tensor, PyO
     return dlpark__py_to_dlpark(state, tensor);
 }
 
-PyObject *dlpark_py_export(dlpark_tensor *tensor, dlpark_spec_framework framework, PyObject *like)
+PyObject *dlpark__py_export(dlpark__py_state *state, dlpark_tensor *tensor, dlpark_spec_framework framework,
+                            PyObject *like)
 {
     DLDataType dtype = tensor->managed->dl_tensor.dtype;
     DLDevice device = tensor->managed->dl_tensor.device;
-    dlpark__py_state *state = dlpark__py_state_get();
     PyObject *object;
 
-    if (state == NULL || (unsigned)framework >= DLPARK__PY_NFRAMEWORKS) {
-        if (state != NULL)
-            PyErr_Format(PyExc_ValueError, "%d is no framework", (int)framework);
-        dlpark__py_tensor_release(tensor);
-        return NULL;
-    }
     if (framework == DLPARK_SPEC_AS_UNSAID && like == NULL)
         framework = DLPARK_SPEC_AS_DLPARK;
     if (framework == DLPARK_SPEC_AS_UNSAID)
@@ -142,4 +136,16 @@ PyObject *dlpark_py_export(dlpark_tensor *tensor, dlpark_spec_framework framewor
     bool is_table = framework == DLPARK_SPEC_AS_UNSAID;
     dlpark_name type = is_table ? dlpark__py_type_name(like) : (dlpark_name){""};
     return export_refuse(is_table ? type.text : export_name(framework), dtype, device);
+}
+
+PyObject *dlpark_py_export(dlpark_tensor *tensor, dlpark_spec_framework framework, PyObject *like)
+{
+    dlpark__py_state *state = dlpark__py_state_get();
+
+    if (DLPARK_LIKELY(state != NULL && (unsigned)framework < DLPARK__PY_NFRAMEWORKS))
+        return dlpark__py_export(state, tensor, framework, like);
+    if (state != NULL)
+        PyErr_Format(PyExc_ValueError, "%d is no framework", (int)framework);
+    dlpark__py_tensor_release(tensor);
+    return NULL;
 }

@@ -275,7 +275,7 @@ static DLPARK_COLD int import_raise(const import_job *job, uint32_t paths)
 /* Where the ways begin: those before it are known not to be offered. */
 static const unsigned char import_first[] = {
     [DLPARK__PY_ROUTE_CAPSULE] = 0, [DLPARK__PY_ROUTE_OWN] = 1,  [DLPARK__PY_ROUTE_EXCHANGE] = 2,
-    [DLPARK__PY_ROUTE_NUMPY] = 3,   [DLPARK__PY_ROUTE_SLOW] = 4,
+    [DLPARK__PY_ROUTE_NUMPY] = 3,   [DLPARK__PY_ROUTE_SLOW] = 4, [DLPARK__PY_ROUTE_HOST] = 4,
 };
 
 static int import_take(import_job *job, dlpark_tensor *tensor)
@@ -416,6 +416,8 @@ static DLPARK_COLD int import_lend_owned(dlpark__py_state *state, PyObject *obje
     }
     dlpark_tensor_view(&tensor, view);
     *managed = dlpark_tensor_export(&tensor);
+    if (job.origin.path == DLPARK_PY_PATH_DLPACK && view->device.device_type == kDLCPU)
+        dlpark__py_type_note_host(state, Py_TYPE(object), true);
     return 0;
 }
 

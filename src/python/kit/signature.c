@@ -251,6 +251,18 @@ static dlpark_status signature_check_result(const dlpark__signature_parser *pars
     return signature_check_extents(parser, token, spec);
 }
 
+/* Whether a result is one that a call makes without a look at the rest of its spec. */
+static bool signature_is_plain_result(const dlpark_spec *spec)
+{
+    bool is_plain = spec->ndims_extra == 0 && spec->alignment_bytes == 0 &&
+                    (spec->flags & (DLPARK_SPEC_C | DLPARK_SPEC_F)) != DLPARK_SPEC_F &&
+                    DLPARK_DEVICE_HAS(spec->device_types, DLPARK_DEVICE_CPU);
+
+    for (int32_t i = 0; i < spec->ndims; i++)
+        is_plain = is_plain && spec->dims[i] != DLPARK_SPEC_DIM_UNKNOWN;
+    return is_plain;
+}
+
 static dlpark_status signature_read_result(dlpark__signature_parser *parser)
 {
     dlpark_signature *signature = parser->signature;
@@ -262,6 +274,8 @@ static dlpark_status signature_read_result(dlpark__signature_parser *parser)
                                         DLPARK_SIGNATURE_MAX_RESULTS);
     DLPARK_TRY(signature_read_spec(parser, NULL, spec));
     DLPARK_TRY(signature_check_result(parser, token, spec));
+    if (signature_is_plain_result(spec))
+        signature->plain_results |= UINT32_C(1) << signature->nresults;
     signature->nresults++;
     return DLPARK_OK;
 }

@@ -140,6 +140,20 @@ static PyTypeObject *type_remember(dlpark__py_type *slot, const dlpark__py_type 
 
 #if defined(Py_GIL_DISABLED)
 
+/* A capsule is looked at and taken in two steps only where nothing can come in between. */
+void dlpark__py_type_note_host(dlpark__py_state *state, PyTypeObject *type, bool is_host)
+{
+    (void)state;
+    (void)type;
+    (void)is_host;
+}
+
+void dlpark__py_type_note_version(dlpark__py_state *state, PyTypeObject *type)
+{
+    (void)state;
+    (void)type;
+}
+
 static _Thread_local dlpark__py_type type_given;
 
 const dlpark__py_type *dlpark__py_type_of(dlpark__py_state *state, PyTypeObject *type)
@@ -170,6 +184,56 @@ const dlpark__py_type *dlpark__py_type_of(dlpark__py_state *state, PyTypeObject 
 }
 
 #else
+
+#if defined(Py_LIMITED_API)
+static PyObject *type_method(const PyTypeObject *type, PyObject *name)
+{
+    (void)type;
+    (void)name;
+    return NULL;
+}
+#else
+/* The method in C that objects of a type have under a name, borrowed from the type: it stays so until the type's version
+ * changes. NULL for any other kind, and where that is not certain. No foreign code runs. */
+static PyObject *type_method(const PyTypeObject *type, PyObject *name)
+{
+    bool is_certain = type_version(type) != 0 && type->tp_getattro == PyObject_GenericGetAttr && type->tp_mro != NULL;
+    Py_ssize_t count = is_certain ? PyTuple_GET_SIZE(type->tp_mro) : 0;
+    PyObject *method = NULL;
+
+    for (Py_ssize_t i = 0; method == NULL && i < count; i++) {
+        PyObject *dictionary = ((PyTypeObject *)PyTuple_GET_ITEM(type->tp_mro, i))->tp_dict;
+        if (dictionary == NULL) /* of another interpreter */
+            return NULL;
+        method = PyDict_GetItemWithError(dictionary, name);
+    }
+    PyErr_Clear();
+    return method != NULL && Py_IS_TYPE(method, &PyMethodDescr_Type) ? method : NULL;
+}
+#endif
+
+void dlpark__py_type_note_host(dlpark__py_state *state, PyTypeObject *type, bool is_host)
+{
+    dlpark__py_type *slot = &state->types[type_at(type)];
+
+    if (slot->type != type || slot->version != type_version(type))
+        return;
+    if (is_host && slot->route == DLPARK__PY_ROUTE_SLOW) {
+        slot->dlpack = type_method(type, state->name_dlpack);
+        slot->route = slot->dlpack != NULL ? DLPARK__PY_ROUTE_HOST : DLPARK__PY_ROUTE_SLOW;
+    } else if (!is_host && slot->route == DLPARK__PY_ROUTE_HOST) {
+        slot->route = DLPARK__PY_ROUTE_SLOW;
+        slot->dlpack = NULL;
+    }
+}
+
+void dlpark__py_type_note_version(dlpark__py_state *state, PyTypeObject *type)
+{
+    dlpark__py_type *slot = &state->types[type_at(type)];
+
+    if (slot->type == type)
+        slot->needs_version = true;
+}
 
 static DLPARK_COLD const dlpark__py_type *type_miss(dlpark__py_state *state, PyTypeObject *type)
 {

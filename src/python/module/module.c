@@ -21,13 +21,12 @@ static int module_make_exception(module_state *state)
 }
 
 /* The Tensors that other modules make. */
-static PyObject *module_tensor_new(DLManagedTensorVersioned *managed, const dlpark_py_origin *origin)
+static PyObject *module_tensor_new(const dlpark__py_shared *shared, DLManagedTensorVersioned *managed,
+                                   const dlpark_py_origin *origin)
 {
-    dlpark__py_state *kit = dlpark__py_state_get();
-    const dlpark__py_shared *shared = kit != NULL ? dlpark__py_shared_get(kit) : NULL;
     dlpark_tensor tensor = {managed};
 
-    return shared != NULL ? dlpark__py_tensor_object_new(shared->tensor_type, &tensor, origin) : NULL;
+    return dlpark__py_tensor_object_new(shared->tensor_type, &tensor, origin);
 }
 
 /* An owner of the memory of a Tensor. The first one changes what the Tensor holds. */
@@ -60,7 +59,8 @@ static int module_make(PyObject *module, module_state *state)
                                         .device_copy_error = state->device_copy_error,
                                         .tensor_new = module_tensor_new,
                                         .origin_offset = offsetof(tensor_object, origin),
-                                        .tensor_share = module_tensor_share};
+                                        .tensor_share = module_tensor_share,
+                                        .tensor_alloc = dlpark__tensor_alloc_heap};
     return 0;
 }
 
