@@ -150,6 +150,7 @@ def results():
         "a result: four ones as a numpy.ndarray",
         cases(
             [
+                ("hand-written, NumPy's C API", Call(floor.array), is_ones),
                 ("kit", Call(kit.ones_numpy), is_ones, {"pybind11": 0.65}),
                 ("kit, as the argument is", Call(kit.ones_like, array), is_ones),
                 ("pybind11", peer(pybind11, "ones_numpy"), is_ones),

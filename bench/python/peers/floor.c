@@ -5,6 +5,7 @@
  *   table(a, ...)     up to 16 tensors of one type by its exchange table, which is looked up once; dtype, rank, order and
  *                     device checked
  *   kept(a)           an owning tensor by the same table, in an object
+ *   array()           four ones in a new array, by NumPy's C API
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -96,12 +97,57 @@ static PyObject *floor_kept(PyObject *module, PyObject *const *args, Py_ssize_t 
     return (PyObject *)self;
 }
 
+/* ---- A result ---- */
+
+/* The head of an array object. */
+typedef struct floor_ndarray {
+    PyObject_HEAD char *data;
+} floor_ndarray;
+
+typedef PyObject *(*floor_dtype_from_number)(int number);
+typedef PyObject *(*floor_new_from_dtype)(void *type, PyObject *dtype, int ndim, const Py_ssize_t *shape,
+                                          const Py_ssize_t *strides, void *data, int flags, PyObject *like);
+
+/* Places in NumPy's table of functions, and the number of float32. */
+enum { FLOOR_ARRAY_TYPE = 2, FLOOR_DTYPE_FROM_NUMBER = 45, FLOOR_NEW_FROM_DTYPE = 94, FLOOR_FLOAT32 = 11 };
+
+static void **floor_find_numpy(void)
+{
+    PyObject *module = PyImport_ImportModule("numpy._core._multiarray_umath");
+    PyObject *capsule = module != NULL ? PyObject_GetAttrString(module, "_ARRAY_API") : NULL;
+    void **table = capsule != NULL ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+
+    Py_XDECREF(capsule);
+    Py_XDECREF(module); /* it stays imported */
+    return table;
+}
+
+static PyObject *floor_array(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    static void **table;
+    const Py_ssize_t shape[1] = {4};
+
+    (void)module;
+    (void)args;
+    if (nargs != 0)
+        return PyErr_Format(PyExc_TypeError, "array() takes no arguments (%zd given)", nargs);
+    if (table == NULL && (table = floor_find_numpy()) == NULL)
+        return NULL;
+    floor_dtype_from_number dtype = (floor_dtype_from_number)(uintptr_t)table[FLOOR_DTYPE_FROM_NUMBER];
+    floor_new_from_dtype new_array = (floor_new_from_dtype)(uintptr_t)table[FLOOR_NEW_FROM_DTYPE];
+    PyObject *array = new_array(table[FLOOR_ARRAY_TYPE], dtype(FLOOR_FLOAT32), 1, shape, NULL, NULL, 0, NULL);
+    for (int i = 0; array != NULL && i < 4; i++)
+        ((float *)(void *)((floor_ndarray *)array)->data)[i] = 1;
+    return array;
+}
+
 #define FLOOR_METHOD(function) ((PyCFunction)(void (*)(void))(function))
 
 static PyMethodDef floor_functions[] = {
     {"bare", FLOOR_METHOD(floor_bare), METH_FASTCALL, NULL},
     {"table", FLOOR_METHOD(floor_table), METH_FASTCALL, NULL},
     {"kept", FLOOR_METHOD(floor_kept), METH_FASTCALL, NULL},
+    {"array", FLOOR_METHOD(floor_array), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
