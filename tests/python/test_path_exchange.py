@@ -186,8 +186,28 @@ def test_a_runtime_error_of_the_table_leaves_it_to_dlpack(probe):
     assert probe.py_view(lender) == (probe.py_view(lender)[0], True)
     with pytest.raises(RuntimeError, match="frame #1"):
         probe.py_import(lender, paths=EXCHANGE)
-    with pytest.raises(BufferError, match="^Tabled: its exchange table refused it$"):
-        dlpark.from_dlpack(Tabled(fault=RuntimeError("frame #0:")))
+
+
+@pytest.mark.parametrize("error", [RuntimeError("frame #0:"), NotImplementedError("not yet")])
+def test_a_runtime_error_of_the_table_is_the_users_where_nothing_else_serves(probe, error):
+    for call in (probe.py_view, probe.py_import, probe.request, dlpark.from_dlpack):
+        with pytest.raises(RuntimeError) as caught:
+            call(Tabled(fault=error))
+        assert caught.value is error
+
+
+@pytest.mark.parametrize("later", [BufferError("needs gradients"), KeyboardInterrupt()])
+def test_a_runtime_error_of_the_table_is_the_context_of_what_dlpack_raises(probe, later):
+    def ask(self, **_):
+        raise later
+
+    Refusing = with_table(base=LenderToo, __dlpack__=ask)
+    for call in (probe.py_view, probe.py_import, dlpark.from_dlpack):
+        lender = Refusing(fault=RuntimeError("frame #0:"))
+        later.__context__ = None
+        with pytest.raises(type(later)) as caught:
+            call(lender)
+        assert caught.value is later and later.__context__ is lender.fault
 
 
 @pytest.mark.parametrize("writable, function", [(False, "dltensor"), (True, "managed_tensor")])

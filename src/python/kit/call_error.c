@@ -5,29 +5,10 @@
 
 #include <stdarg.h>
 
-#if PY_VERSION_HEX >= 0x030C0000
-
-static PyObject *note_take(pending_error *saved)
-{
-    *saved = dlpark__py_error_save();
-    return saved->value;
-}
-
-#else
-
-static PyObject *note_take(pending_error *saved)
-{
-    *saved = dlpark__py_error_save();
-    PyErr_NormalizeException(&saved->type, &saved->value, &saved->traceback);
-    return saved->value;
-}
-
-#endif
-
 void dlpark__call_note(const char *format, ...)
 {
-    pending_error saved;
-    PyObject *exception = note_take(&saved);
+    pending_error saved = dlpark__py_error_save();
+    PyObject *exception = dlpark__py_error_value(&saved);
     va_list arguments;
 
     va_start(arguments, format);

@@ -101,6 +101,11 @@ void dlpark__py_error_restore(pending_error *saved)
     saved->value = NULL;
 }
 
+PyObject *dlpark__py_error_value(pending_error *saved)
+{
+    return saved->value;
+}
+
 bool dlpark__py_error_has_frames(const pending_error *saved)
 {
     PyObject *traceback = saved->value != NULL ? PyException_GetTraceback(saved->value) : NULL;
@@ -126,6 +131,15 @@ void dlpark__py_error_restore(pending_error *saved)
     *saved = (pending_error){NULL, NULL, NULL};
 }
 
+PyObject *dlpark__py_error_value(pending_error *saved)
+{
+    if (saved->type != NULL)
+        PyErr_NormalizeException(&saved->type, &saved->value, &saved->traceback);
+    if (saved->value != NULL && saved->traceback != NULL)
+        (void)PyException_SetTraceback(saved->value, saved->traceback);
+    return saved->value;
+}
+
 bool dlpark__py_error_has_frames(const pending_error *saved)
 {
     return saved->traceback != NULL;
@@ -138,6 +152,21 @@ void dlpark__py_error_discard(pending_error *saved)
     Py_CLEAR(saved->type);
     Py_CLEAR(saved->value);
     Py_CLEAR(saved->traceback);
+}
+
+void dlpark__py_error_chain(pending_error *earlier)
+{
+    pending_error later = dlpark__py_error_save();
+    PyObject *context = dlpark__py_error_value(earlier), *exception = dlpark__py_error_value(&later);
+
+    if (context != NULL && exception != NULL && context != exception) {
+        PyObject *own = PyException_GetContext(exception);
+        if (own == NULL)
+            PyException_SetContext(exception, Py_NewRef(context));
+        Py_XDECREF(own);
+    }
+    dlpark__py_error_discard(earlier);
+    dlpark__py_error_restore(&later);
 }
 
 static DLPARK_COLD void errors_release_pending(dlpark_tensor *tensor)

@@ -14,14 +14,12 @@ static bool take_may_ask(const dlpark_py_options *options)
     return options->paths == 0 || (options->paths & DLPARK_PY_PATH_DLPACK) != 0;
 }
 
-/* After a function has failed: -1, with an exception. But where a framework says in its own way that it cannot, 0:
- * __dlpack__ says it as the standard has it, or can. */
+/* After a function has failed: with an exception, -1. But where a framework says in its own way that it cannot, 0:
+ * __dlpack__ says it as the standard has it, or can; the exception is for the case that it is not there. */
 static DLPARK_COLD int take_fail(PyObject *object, const char *function, const dlpark_py_options *options)
 {
-    if (take_may_ask(options) && PyErr_Occurred() != NULL && PyErr_ExceptionMatches(PyExc_RuntimeError)) {
-        PyErr_Clear();
+    if (take_may_ask(options) && PyErr_Occurred() != NULL && PyErr_ExceptionMatches(PyExc_RuntimeError))
         return 0;
-    }
     dlpark__py_error_require(function, object);
     return -1;
 }

@@ -31,8 +31,8 @@ bool dlpark__py_serves_device(DLDevice device, const dlpark_py_options *options)
 
 /* ---- exchange_take.c ---- */
 
-/* A tensor by its type's exchange table. 1; 0 without an exception where `__dlpack__` has to be asked, with *reason: why;
- * -1. */
+/* A tensor by its type's exchange table. 1; 0 where `__dlpack__` has to be asked, with *reason: why, and with the table's
+ * own exception pending if there was one; -1. */
 int dlpark__py_exchange_import(dlpark__py_state *state, PyObject *object, const dlpark__py_type *entry,
                                const dlpark_py_options *options, dlpark_tensor *tensor, dlpark_py_origin *origin,
                                const char **reason);

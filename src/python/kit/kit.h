@@ -36,6 +36,13 @@ pending_error dlpark__py_error_save(void);
 void dlpark__py_error_restore(pending_error *saved);
 void dlpark__py_error_discard(pending_error *saved);
 
+/* The exception itself, borrowed; NULL where none was pending. */
+PyObject *dlpark__py_error_value(pending_error *saved);
+
+/* Makes `earlier`, if it is one, the context of the pending exception, as Python does of what is raised while another is
+ * handled. Takes it. */
+void dlpark__py_error_chain(pending_error *earlier);
+
 /* Whether the exception has passed through a frame of Python code. */
 bool dlpark__py_error_has_frames(const pending_error *saved);
 

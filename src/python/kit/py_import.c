@@ -21,6 +21,7 @@ typedef struct import_job {
     dlpark__py_type entry; /* by value: foreign code may change the cache */
     uint32_t paths;        /* the ways that may be tried */
     const char *reason;    /* why a way that the object offers did not serve, or NULL */
+    pending_error failure; /* the exception with which it did not, or none */
     dlpark_py_origin origin;
 } import_job;
 
@@ -94,8 +95,11 @@ static int import_exchange(import_job *job, dlpark_tensor *tensor)
 {
     if (job->entry.route != DLPARK__PY_ROUTE_EXCHANGE)
         return 0;
-    return dlpark__py_exchange_import(job->state, job->object, &job->entry, job->options, tensor, &job->origin,
-                                      &job->reason);
+    int status = dlpark__py_exchange_import(job->state, job->object, &job->entry, job->options, tensor, &job->origin,
+                                            &job->reason);
+    if (DLPARK_UNLIKELY(status == 0))
+        job->failure = dlpark__py_error_save();
+    return status;
 }
 
 /* An owner that keeps the array. */
@@ -261,8 +265,12 @@ static int import_raise_lacks(PyObject *object, uint32_t paths)
     return -1;
 }
 
-static DLPARK_COLD int import_raise(const import_job *job, uint32_t paths)
+static DLPARK_COLD int import_raise(import_job *job, uint32_t paths)
 {
+    if (dlpark__py_error_value(&job->failure) != NULL) {
+        dlpark__py_error_restore(&job->failure);
+        return -1;
+    }
     if (job->reason == NULL)
         return import_raise_lacks(job->object, paths);
     dlpark_name type = dlpark__py_type_name(job->object);
@@ -278,6 +286,16 @@ static const unsigned char import_first[] = {
     [DLPARK__PY_ROUTE_NUMPY] = 3,   [DLPARK__PY_ROUTE_SLOW] = 4, [DLPARK__PY_ROUTE_HOST] = 4,
 };
 
+/* A later way has served, or has failed as well. */
+static int import_settle(import_job *job, int status)
+{
+    if (status < 0)
+        dlpark__py_error_chain(&job->failure);
+    else
+        dlpark__py_error_discard(&job->failure);
+    return status < 0 ? -1 : 0;
+}
+
 static int import_take(import_job *job, dlpark_tensor *tensor)
 {
     uint32_t paths = job->paths;
@@ -287,7 +305,7 @@ static int import_take(import_job *job, dlpark_tensor *tensor)
             continue;
         int status = import_ways[i].take(job, tensor);
         if (DLPARK_LIKELY(status != 0))
-            return status < 0 ? -1 : 0;
+            return import_settle(job, status);
     }
     return import_raise(job, paths);
 }
@@ -328,8 +346,12 @@ static inline int import_usual(dlpark__py_state *state, PyObject *object, const 
 {
     const char *reason;
 
-    if (DLPARK_LIKELY(entry->route == DLPARK__PY_ROUTE_EXCHANGE))
-        return dlpark__py_exchange_import(state, object, entry, &import_nothing, tensor, origin, &reason);
+    if (DLPARK_LIKELY(entry->route == DLPARK__PY_ROUTE_EXCHANGE)) {
+        int status = dlpark__py_exchange_import(state, object, entry, &import_nothing, tensor, origin, &reason);
+        if (DLPARK_UNLIKELY(status == 0))
+            PyErr_Clear(); /* it is asked again, and heard */
+        return status;
+    }
     return entry->route == DLPARK__PY_ROUTE_NUMPY ? import_array(state, object, tensor, origin) : 0;
 }
 
@@ -445,8 +467,12 @@ int dlpark__py_lend(dlpark__py_state *state, PyObject *object, const dlpark__py_
         status = dlpark__py_numpy_view(state->numpy, object, view);
     else if (route == DLPARK__PY_ROUTE_OWN)
         status = import_lend_own(state, object, options, view);
-    if (DLPARK_UNLIKELY(status != 1))
-        return status < 0 ? -1 : import_lend_owned(state, object, options, view, managed);
+    if (DLPARK_UNLIKELY(status != 1)) {
+        if (status < 0)
+            return -1;
+        PyErr_Clear(); /* it is asked again, and heard */
+        return import_lend_owned(state, object, options, view, managed);
+    }
     if (DLPARK_LIKELY(options == NULL || !options->to_compact || dlpark_view_is_compact(view)))
         return 0;
     import_unlend(managed);

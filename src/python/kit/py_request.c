@@ -61,9 +61,14 @@ static int request_ask_table(const request_look *look, dlpark_py_request *reques
     int status = dlpark__py_exchange_device(request->object, &look->entry, &options, &device, &asked.managed);
 
     dlpark__py_tensor_release(&asked);
-    if (status == 1)
+    if (status < 0)
+        return -1;
+    if (status == 1) {
         request_set(request, DLPARK_PY_PATH_EXCHANGE, device);
-    return status == 0 ? request_ask_producer(look, request) : status < 0 ? -1 : 0;
+        return 0;
+    }
+    PyErr_Clear(); /* it is asked again, and heard */
+    return request_ask_producer(look, request);
 }
 
 static int request_ask(const request_look *look, dlpark_py_request *request)
