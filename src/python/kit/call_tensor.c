@@ -56,6 +56,8 @@ void dlpark__call_view(const dlpark_call_tensor *tensor, dlpark_view *view)
     view->ndim = tensor->tensor.ndim;
     view->flags = tensor->flags;
     view->bit_offset = tensor->bit_offset;
+    if (nbytes == 0)
+        return; /* a scalar has no lists */
     memcpy(view->shape, tensor->tensor.shape, nbytes);
     memcpy(view->strides, tensor->tensor.strides, nbytes);
 }
