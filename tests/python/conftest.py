@@ -51,9 +51,13 @@ def pytest_runtest_setup(item):
 
 def why_missing(name):
     """A partner that is there but does not import is a failure in any case: its error comes out of the test."""
-    if importlib.util.find_spec(name) is None:
-        return f"partner {name} is not installed (PARTNERS=all installs it)"
-    return None
+    try:
+        found = importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError as error:  # the package that it would be in
+        if error.name is None or not name.startswith(error.name + "."):
+            raise
+        found = False
+    return None if found else f"partner {name} is not installed (PARTNERS=all installs it)"
 
 
 @pytest.fixture(scope="module", autouse=True)
