@@ -1,8 +1,6 @@
 """What a call is lent: no allocation for it, owned before anybody may change it, and never lost."""
 
 import ctypes
-import gc
-import sys
 import threading
 
 import dlpark
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 from hostile import Foreign, Offer
 from hostile_table import Lender, capsule, table, with_table
+from steady import assert_steady
 
 Tabled = with_table()
 LendOnly = with_table(capsule(table(own=False)))
@@ -367,14 +366,4 @@ def test_reference_counts_and_memory_stay_flat(probe, way):
         else:
             function(given, make(), text)
 
-    for _ in range(100):
-        once()
-    gc.collect()
-    blocks = sys.getallocatedblocks()
-    counts = [sys.getrefcount(each) for each in (x, given, text, None, type(given))]
-    for _ in range(3000):
-        once()
-    gc.collect()
-    assert [sys.getrefcount(each) for each in (x, given, text, type(given))] == counts[:3] + counts[4:]
-    assert abs(sys.getrefcount(None) - counts[3]) < 300
-    assert abs(sys.getallocatedblocks() - blocks) < 300
+    assert_steady(once, 300, [x, given, text, type(given)])

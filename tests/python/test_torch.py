@@ -1,11 +1,13 @@
 """PyTorch, both ways."""
 
+import os
 import subprocess
 import sys
 
 import hostile
 import numpy as np
 import pytest
+from steady import assert_steady
 
 import dlpark
 
@@ -160,3 +162,20 @@ torch.kept = [kept, dlpark.from_dlpack(kept)]
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("spec", ["f32[n,k] c cpu", "f32[n,k]", "any"])
+def test_nothing_is_allocated_for_what_a_call_is_lent(torch, probe, spec):
+    x = torch.zeros(2, 3)
+    function = probe.function(f"f(a: {spec}, b: {spec}, c: {spec})", bare=True)
+    assert probe.count_allocations(function, (x, x, x), 10000) == 0
+
+
+@pytest.mark.parametrize("signature", ["f(a: f32[n,k] c cpu, b: f32, c?: f32)", "f(a: f32[n,k]) -> f32[k]"])
+def test_calls_leave_nothing_behind(torch, probe, signature):
+    x = torch.zeros(2, 3)
+    args = (x,) * (3 if "c?" in signature else 1)
+    function = probe.function(signature, bare=True)
+    calls = int(os.environ.get("DLPARK_CALLS", 10**6)) // (1 if "c?" in signature else 10)
+    assert_steady(lambda: probe.repeat(function, args, 300), 1, [x, function, torch.Tensor])
+    assert_steady(lambda: probe.repeat(function, args, calls), 1, [x, function, torch.Tensor], rounds=2)

@@ -5,8 +5,9 @@
 
 static int probe_exec(PyObject *module)
 {
-    PyMethodDef *const parts[] = {probe_call_functions, probe_exchange_functions, probe_export_functions,
-                                  probe_import_functions, probe_interface_functions, probe_stream_functions};
+    PyMethodDef *const parts[] = {probe_call_functions,   probe_exchange_functions,  probe_export_functions,
+                                  probe_import_functions, probe_interface_functions, probe_memory_functions,
+                                  probe_stream_functions};
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (PyModule_AddFunctions(module, parts[i]) < 0)

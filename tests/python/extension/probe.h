@@ -11,6 +11,7 @@ extern PyMethodDef probe_exchange_functions[];
 extern PyMethodDef probe_export_functions[];
 extern PyMethodDef probe_import_functions[];
 extern PyMethodDef probe_interface_functions[];
+extern PyMethodDef probe_memory_functions[];
 extern PyMethodDef probe_stream_functions[];
 
 #endif

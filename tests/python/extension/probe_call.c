@@ -393,121 +393,6 @@ static PyObject *probe_matmul(PyObject *module, PyObject *const *args, Py_ssize_
     return dlpark_call_end(&call);
 }
 
-/* ---- Allocations ---- */
-
-static size_t probe_nallocated;
-
-static void *probe_count_malloc(void *ctx, size_t nbytes)
-{
-    PyMemAllocatorEx *allocator = ctx;
-
-    probe_nallocated++;
-    return allocator->malloc(allocator->ctx, nbytes);
-}
-
-static void *probe_count_calloc(void *ctx, size_t count, size_t nbytes)
-{
-    PyMemAllocatorEx *allocator = ctx;
-
-    probe_nallocated++;
-    return allocator->calloc(allocator->ctx, count, nbytes);
-}
-
-static void *probe_count_realloc(void *ctx, void *memory, size_t nbytes)
-{
-    PyMemAllocatorEx *allocator = ctx;
-
-    probe_nallocated++;
-    return allocator->realloc(allocator->ctx, memory, nbytes);
-}
-
-static void probe_count_free(void *ctx, void *memory)
-{
-    PyMemAllocatorEx *allocator = ctx;
-
-    allocator->free(allocator->ctx, memory);
-}
-
-/* The C library's functions, as far as this module, the kit and the library in it call them: see CMakeLists.txt. */
-void *__real_malloc(size_t nbytes);
-void *__real_calloc(size_t count, size_t nbytes);
-void *__real_realloc(void *memory, size_t nbytes);
-void *__real_aligned_alloc(size_t alignment, size_t nbytes);
-int __real_posix_memalign(void **out, size_t alignment, size_t nbytes);
-void *__wrap_malloc(size_t nbytes);
-void *__wrap_calloc(size_t count, size_t nbytes);
-void *__wrap_realloc(void *memory, size_t nbytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t nbytes);
-int __wrap_posix_memalign(void **out, size_t alignment, size_t nbytes);
-
-void *__wrap_malloc(size_t nbytes)
-{
-    probe_nallocated++;
-    return __real_malloc(nbytes);
-}
-
-void *__wrap_calloc(size_t count, size_t nbytes)
-{
-    probe_nallocated++;
-    return __real_calloc(count, nbytes);
-}
-
-void *__wrap_realloc(void *memory, size_t nbytes)
-{
-    probe_nallocated++;
-    return __real_realloc(memory, nbytes);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t nbytes)
-{
-    probe_nallocated++;
-    return __real_aligned_alloc(alignment, nbytes);
-}
-
-int __wrap_posix_memalign(void **out, size_t alignment, size_t nbytes)
-{
-    probe_nallocated++;
-    return __real_posix_memalign(out, alignment, nbytes);
-}
-
-/* count_allocations(function, args, times): how often memory was asked for, of Python or of the C library, in so many
- * calls after a first one. */
-static PyObject *probe_count_allocations(PyObject *module, PyObject *args)
-{
-    static const PyMemAllocatorDomain domains[] = {PYMEM_DOMAIN_RAW, PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
-    PyMemAllocatorEx before[3];
-    PyObject *function;
-    PyObject *tuple;
-    PyObject *argv[DLPARK_SIGNATURE_MAX_ARGUMENTS];
-    int times;
-    int done = -1;
-
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OO!i", &function, &PyTuple_Type, &tuple, &times))
-        return NULL;
-    Py_ssize_t nargs = PyTuple_Size(tuple);
-    for (Py_ssize_t i = 0; i < nargs && i < DLPARK_SIGNATURE_MAX_ARGUMENTS; i++)
-        argv[i] = PyTuple_GetItem(tuple, i);
-    for (int i = 0; i < 3; i++) {
-        PyMem_GetAllocator(domains[i], &before[i]);
-        PyMemAllocatorEx counting = {&before[i], probe_count_malloc, probe_count_calloc, probe_count_realloc,
-                                     probe_count_free};
-        PyMem_SetAllocator(domains[i], &counting);
-    }
-    for (; done < times; done++) {
-        if (done == 0)
-            probe_nallocated = 0;
-        PyObject *result = PyObject_Vectorcall(function, argv, (size_t)nargs, NULL);
-        if (result == NULL)
-            break;
-        Py_DECREF(result);
-    }
-    size_t counted = probe_nallocated;
-    for (int i = 0; i < 3; i++)
-        PyMem_SetAllocator(domains[i], &before[i]);
-    return done == times ? PyLong_FromSize_t(counted) : NULL;
-}
-
 /* ---- A device that is none: tensors that say they are on CUDA, in memory of the host ---- */
 
 static int probe_device_fault; /* what the allocator does wrong: see device_fault() */
@@ -680,7 +565,6 @@ PyMethodDef probe_call_functions[] = {
     {"misuse", PROBE_FAST(probe_misuse), METH_FASTCALL, NULL},
     {"retry", probe_retry, METH_NOARGS, NULL},
     {"matmul", PROBE_FAST(probe_matmul), METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"count_allocations", probe_count_allocations, METH_VARARGS, NULL},
     {"device_tensor", PROBE_FAST(probe_device_tensor_new), METH_FASTCALL, NULL},
     {"device_fault", probe_device_set, METH_VARARGS, NULL},
     {"device_members", probe_device_members, METH_O, NULL},
