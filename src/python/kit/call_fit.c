@@ -10,15 +10,19 @@
 
 /* ---- Refusal ---- */
 
-/* Whether an object is no tensor of any kind, so that its type says all about it. */
-static bool fit_is_no_tensor(PyObject *object)
+/* Whether an object is no tensor of any kind, so that its type says all about it: 1, 0 or -1. */
+static int fit_is_no_tensor(PyObject *object)
 {
     static const char *const methods[] = {"__dlpack__", "__cuda_array_interface__", "__array_struct__",
                                           "__array_interface__"};
 
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
-        if (PyObject_HasAttrString(object, methods[i]))
-            return false;
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        PyObject *name = PyUnicode_FromString(methods[i]);
+        int has = name != NULL ? dlpark__py_has(object, name) : -1;
+        Py_XDECREF(name);
+        if (has != 0)
+            return has < 0 ? -1 : 0;
+    }
     return !PyObject_CheckBuffer(object) && !PyCapsule_CheckExact(object) &&
            dlpark_py_exchange_of(Py_TYPE(object)) == NULL;
 }
@@ -70,10 +74,13 @@ dlpark__call_outcome dlpark__call_refuse_object(dlpark__call_reader *reader, con
     bool may_be_read_only =
         (argument->spec.flags & DLPARK_SPEC_MUT) != 0 && PyErr_ExceptionMatches(PyExc_BufferError) != 0;
     pending_error error = dlpark__py_error_save();
-    bool is_no_tensor = fit_is_no_tensor(object);
+    int is_no_tensor = fit_is_no_tensor(object);
 
-    PyErr_Clear();
-    if (is_no_tensor)
+    if (is_no_tensor < 0) {
+        dlpark__py_error_chain(&error);
+        return fit_raised(reader, argument);
+    }
+    if (is_no_tensor > 0)
         return fit_refuse_type(reader, argument, object, &error);
     if (may_be_read_only && fit_is_read_only(reader, argument, object)) {
         dlpark__py_error_discard(&error);

@@ -124,6 +124,20 @@ int dlpark__py_device(PyObject *object, const char *what, DLDevice *out)
     return 0;
 }
 
+int dlpark__py_has(PyObject *object, PyObject *name)
+{
+    PyObject *value = PyObject_GetAttr(object, name);
+
+    if (value != NULL) {
+        dlpark__py_drop(value);
+        return 1;
+    }
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+        return -1;
+    PyErr_Clear();
+    return 0;
+}
+
 dlpark_name dlpark__py_type_name(PyObject *object)
 {
     dlpark_name name = {"object"};

@@ -78,6 +78,9 @@ int dlpark__py_device_pair(PyObject *object, const char *what, DLDevice *out);
 /* A device as a name ("cpu", "cuda:1") or a tuple. */
 int dlpark__py_device(PyObject *object, const char *what, DLDevice *out);
 
+/* Whether an object has an attribute: 1; 0, without an exception; -1 where that cannot be found out. */
+int dlpark__py_has(PyObject *object, PyObject *name);
+
 /* The name of an object's type, for messages. */
 dlpark_name dlpark__py_type_name(PyObject *object);
 

@@ -191,18 +191,18 @@ static PyObject *producer_call_dlpack(dlpark__py_state *state, producer_call *ca
     }
 }
 
-/* Whether the pending exception is there because the method is missing: then it is dropped. */
+/* Whether the pending exception is there because the method is missing: then it is dropped. Another may take its place. */
 static bool producer_lacks(PyObject *producer, PyObject *method)
 {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError))
         return false;
     pending_error error = dlpark__py_error_save();
-    if (PyObject_HasAttr(producer, method)) {
+    int has = dlpark__py_has(producer, method);
+    if (has > 0)
         dlpark__py_error_restore(&error); /* it came from inside the method */
-        return false;
-    }
-    dlpark__py_error_discard(&error);
-    return true;
+    else
+        dlpark__py_error_discard(&error);
+    return has == 0;
 }
 
 int dlpark__py_producer_device(dlpark__py_state *state, PyObject *object, DLDevice *out)

@@ -22,14 +22,16 @@ static unsigned type_version(const PyTypeObject *type)
 }
 
 /* Whether objects of the type may have the attribute requires_grad: on the type, in a dictionary, or by a function. */
-static bool type_asks_grad(const dlpark__py_state *state, PyTypeObject *type)
+static bool type_asks_grad(dlpark__py_state *state, PyTypeObject *type)
 {
 #if !defined(Py_LIMITED_API)
     bool is_plain = type->tp_dictoffset == 0 && type->tp_getattro == PyObject_GenericGetAttr;
 #if defined(Py_TPFLAGS_MANAGED_DICT)
     is_plain = is_plain && !PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT);
 #endif
-    return !is_plain || PyObject_HasAttr((PyObject *)type, state->name_requires_grad);
+    bool may = !is_plain || dlpark__py_has((PyObject *)type, state->name_requires_grad) != 0;
+    dlpark__py_error_forget(state);
+    return may;
 #else
     (void)state;
     (void)type;

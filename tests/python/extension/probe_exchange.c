@@ -210,14 +210,14 @@ static PyObject *probe_make(PyObject *module, PyObject *args)
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OO", &type, &producer) ||
+    if (!PyArg_ParseTuple(args, "OO", &type, &producer) || PyType_Ready((PyTypeObject *)type) < 0 ||
         (producer != Py_None && dlpark_py_import(&tensor, producer, NULL, NULL) < 0))
-        return NULL;
-    if (PyType_Ready((PyTypeObject *)type) < 0)
         return NULL;
     PyObject *self = PyType_GenericAlloc((PyTypeObject *)type, 0);
     if (self != NULL)
         ((probe_image *)self)->pixels = tensor;
+    else
+        dlpark__py_tensor_release(&tensor);
     return self;
 }
 

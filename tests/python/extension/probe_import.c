@@ -341,6 +341,10 @@ static int probe_lender_own(void *object, DLManagedTensorVersioned **out)
     DLManagedTensorVersioned *managed = calloc(1, sizeof *managed);
 
     (void)object;
+    if (managed == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
     managed->version = dlpark_abi_version();
     managed->deleter = probe_lender_end;
     probe_lender_fill(&managed->dl_tensor);
