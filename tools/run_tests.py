@@ -42,6 +42,9 @@ SANITIZER_OPTIONS = {
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
 }
 
+# For tests/python/test_steady.py, where every call takes many times longer than usual.
+FEWER_CALLS = {"DLPARK_CALLS": "20000"}
+
 
 @dataclass
 class Result:
@@ -160,14 +163,10 @@ def ctest(stage, preset, *selection, env=None, before=()):
     return results
 
 
-# What python-asan runs: the files where capsules, owners and views meet. The others have run under it by hand, not yet here.
-ASAN_TESTS = ["buffer", "export", "import", "stream", "text"]
-
-
-def pytest(stage, *arguments, tests="tests/python", env=None, before=()):
-    junit = WORK / f"{stage.name}.xml"
+def pytest(stage, *arguments, tests="tests/python", env=None, before=(), part="", python=sys.executable):
+    junit = WORK / f"{stage.name}{part}.xml"
     junit.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", *([tests] if isinstance(tests, str) else tests), "-q", "-ra", "-p", "no:cacheprovider", f"--junit-xml={junit}"]
+    command = [python, "-m", "pytest", *([tests] if isinstance(tests, str) else tests), "-q", "-ra", "-p", "no:cacheprovider", f"--junit-xml={junit}"]
     status = stage.run([*before, *command, *arguments], env=env, timeout=35 * MINUTES)
     if not junit.exists():
         raise CannotRun(f"pytest ended with {status} and no results")
@@ -175,6 +174,15 @@ def pytest(stage, *arguments, tests="tests/python", env=None, before=()):
     if status != 0 and not any(result.outcome == "failed" for result in results):
         results.append(Result("pytest", "failed", f"exit status {status}"))
     return results
+
+
+def pytest_side_by_side(stage, *arguments, env):
+    """tests/python in as many processes as there are processors, each with some of the files."""
+    files = sorted((ROOT / "tests" / "python").glob("test_*.py"))
+    count = min(int(JOBS), 4)
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        parts = pool.map(lambda i: pytest(stage, *arguments, tests=files[i::count], env=env, part=f"-{i}"), range(count))
+        return [result for part in parts for result in part]
 
 
 # ---- The stages ------------------------------------------------------------------------------------------------------
@@ -303,8 +311,9 @@ def stage_python_asan(stage):
         "LD_PRELOAD": gcc_libraries(stage, "libasan.so", "libstdc++.so"),
         "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1:allocator_may_return_null=1",
         "PYTHONMALLOC": "malloc",
+        **FEWER_CALLS,
     }
-    return pytest(stage, "-m", "not partner", env=env, tests=[f"tests/python/test_{name}.py" for name in ASAN_TESTS])
+    return pytest_side_by_side(stage, "-m", "not partner", env=env)
 
 
 def stage_python_tsan(stage):
@@ -318,8 +327,26 @@ def stage_python_tsan(stage):
         "DLPARK_PROBE": str(build_probe(stage, "thread")),
         "LD_PRELOAD": gcc_libraries(stage, "libtsan.so"),
         "PYTHONMALLOC": "malloc",
+        **FEWER_CALLS,
     }
     return pytest(stage, "-m", "threads", env=env, before=fixed_addresses(stage))
+
+
+def stage_python_debug(stage):
+    """The sum of all reference counts, which a debug build of Python keeps, stays flat over the main operations."""
+    python = shutil.which("python3-dbg")
+    if python is None:
+        return [Result("python3-dbg", "skipped", "there is no python3-dbg (Debian's package of that name)")]
+    folder = BUILD / "pydebug"
+    settings = ["-DDLPARK_PYTHON=ON", "-DDLPARK_PYTHON_PROBE=ON", "-DDLPARK_PYTHON_IMAGE=OFF", "-DCMAKE_BUILD_TYPE=Debug"]
+    # Debian's headers for it are links to the usual ones, beside which gcc would find the usual pyconfig.h.
+    settings += [f"-DPython_EXECUTABLE={python}", "-DCMAKE_C_FLAGS=-fno-canonical-system-headers"]
+    stage.must(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *settings])
+    stage.must(["cmake", "--build", folder, "--parallel", JOBS, "--target", "kit_probe", "_core", "dlpark_python_package"])
+    env = site_environment(folder / "python")
+    env["PYTHONPATH"] += os.pathsep + sysconfig.get_path("purelib")  # for pytest, which is Python alone
+    env["DLPARK_PROBE"] = str(folder / "tests_python")
+    return pytest(stage, tests="tests/python/test_total_refcount.py", env=env, python=python)
 
 
 def gcc_libraries(stage, *names):
@@ -431,6 +458,7 @@ STAGES = {
     "python": stage_python,
     "python-asan": stage_python_asan,
     "python-tsan": stage_python_tsan,
+    "python-debug": stage_python_debug,
     "interop": stage_interop,
     "conformance": stage_conformance,
     "property": stage_property,

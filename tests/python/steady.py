@@ -8,6 +8,7 @@ import sys
 import kit_probe
 
 # What every call may get hold of. Their counts are part of the proof.
+TOTAL = getattr(sys, "gettotalrefcount", lambda: 0)  # of debug builds
 SHARED = (None, True, False, NotImplemented, Ellipsis, (), 0, 1, 2, 3)
 
 
@@ -18,7 +19,7 @@ def assert_steady(call, times, watched=(), rounds=12):
     the first rounds may differ is Python's doing: it specialises code, and libraries fill caches.
     """
     things = [*watched, *SHARED]
-    counts = [array.array("q", bytes(8 * (len(things) + 2))) for _ in range(rounds + 1)]
+    counts = [array.array("q", bytes(8 * (len(things) + 3))) for _ in range(rounds + 1)]
     gc.collect()
     gc.freeze()  # or every collection would go through all that the test run has made
     try:
@@ -32,7 +33,8 @@ def assert_steady(call, times, watched=(), rounds=12):
                 return
     finally:
         gc.unfreeze()
-    names = [f"references to {type(thing).__name__} {i}" for i, thing in enumerate(things)] + ["blocks", "bytes"]
+    names = [f"references to {type(thing).__name__} {i}" for i, thing in enumerate(things)]
+    names += ["blocks", "bytes", "all references"]
     rows = [{name: b - a for name, a, b in zip(names, *pair) if a != b} for pair in itertools.pairwise(counts)]
     raise AssertionError(f"every round of {times} calls has changed something: {rows}")
 
@@ -44,3 +46,5 @@ def _measure(things, out):
         out[i] = sys.getrefcount(things[i])
     out[len(things)] = sys.getallocatedblocks()
     out[len(things) + 1] = kit_probe.heap_nbytes()
+    if "numpy" not in sys.modules:  # a release build, which counts none of what it does itself
+        out[len(things) + 2] = TOTAL()
