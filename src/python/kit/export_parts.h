@@ -15,8 +15,8 @@ typedef struct dlpark__py_export_request {
     DLDevice device;
     dlpark_py_copy copy;
     bool is_legacy;
-    PyObject *stream; /* borrowed; NULL: the default one */
-    PyObject *self;   /* borrowed; NULL where `order` is */
+    PyObject *stream;                                                      /* borrowed; NULL: the default one */
+    PyObject *self;                                                        /* borrowed; NULL where `order` is */
     int (*order)(PyObject *self, DLDevice device, dlpark_stream consumer); /* of dlpark_py_exchange */
 } dlpark__py_export_request;
 
