@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "signature_parts.h"
+#include "signature/signature_parts.h"
 #include "spec_recogniser.h"
 
 static dlpark_signature signature;

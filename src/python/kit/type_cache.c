@@ -4,7 +4,8 @@
  * A type is kept alive by its entry, so that no other type comes to lie at its address. Where there is no GIL an entry is
  * read and written under a lock only, and what is given out is a copy of the thread's own.
  */
-#include "import_parts.h"
+#include "consumer/import_parts.h"
+#include "numpy_arrays.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Pickles of a Tensor (PEP 574: the memory itself travels out of band where the pickler can), and the module `copy`.
  */
 #include "arguments.h"
-#include "interface_parts.h"
+#include "consumer/interface_parts.h"
 #include "tensor_methods.h"
 
 /* From this version of pickle's protocol on buffers may travel out of band. */

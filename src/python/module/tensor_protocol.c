@@ -1,8 +1,8 @@
 /*
  * How a Tensor is given out: by DLPack, by the array interfaces, by NumPy's method.
  */
-#include "export_parts.h"
 #include "module.h"
+#include "producer/export_parts.h"
 
 /* ---- DLPack ---- */
 

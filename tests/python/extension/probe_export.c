@@ -1,8 +1,8 @@
 /*
  * What the tests of py_export.h reach.
  */
-#include "frameworks.h"
 #include "probe.h"
+#include "producer/frameworks.h"
 
 /*
  * export(producer, framework=0, like=NULL): the producer's tensor as an object; NULL for `like` where it is not given. The

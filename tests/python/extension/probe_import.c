@@ -1,6 +1,7 @@
 /*
  * What the tests of py_import.h reach.
  */
+#include "numpy_arrays.h"
 #include "probe.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
  * What the tests of the array interfaces, the buffer protocol and their formats reach.
  */
-#include "export_parts.h"
 #include "probe.h"
+#include "producer/export_parts.h"
 
 #include <string.h>
 

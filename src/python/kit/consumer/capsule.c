@@ -1,7 +1,7 @@
 /*
  * Capsules: their four names, made and consumed.
  */
-#include "kit.h"
+#include "../kit.h"
 
 /* Compared by value and kept by pointer, so they must be static. */
 static const char capsule_name[] = "dltensor_versioned";

@@ -1,6 +1,7 @@
 /*
  * The results of a call: made when all arguments are known to fit, given out when it ends.
  */
+#include "../numpy_arrays.h"
 #include "call_parts.h"
 
 #include <string.h>

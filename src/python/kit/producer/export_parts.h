@@ -5,7 +5,7 @@
 #ifndef DLPARK_PYTHON_EXPORT_PARTS_H
 #define DLPARK_PYTHON_EXPORT_PARTS_H
 
-#include "kit.h"
+#include "../kit.h"
 
 /* ---- export_request.c ---- */
 

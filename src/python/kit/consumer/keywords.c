@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "kit.h"
+#include "../kit.h"
 
 static int keywords_find(const char *function, PyObject *name, const char *const *names, Py_ssize_t count,
                          Py_ssize_t *found)

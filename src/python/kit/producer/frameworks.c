@@ -2,6 +2,7 @@
  * The ways by which a tensor becomes an object of each framework.
  */
 #include "frameworks.h"
+#include "../numpy_arrays.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef DLPARK_PYTHON_CALL_PARTS_H
 #define DLPARK_PYTHON_CALL_PARTS_H
 
-#include "kit.h"
+#include "../kit.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef DLPARK_PYTHON_INTERFACE_PARTS_H
 #define DLPARK_PYTHON_INTERFACE_PARTS_H
 
-#include "kit.h"
+#include "../kit.h"
 
 /* Memory as one of these ways describes it: strides in bytes, and nothing checked. Zeroed memory is where to begin. */
 typedef struct dlpark__py_strided {

@@ -4,7 +4,7 @@
 #ifndef DLPARK_PYTHON_FRAMEWORKS_H
 #define DLPARK_PYTHON_FRAMEWORKS_H
 
-#include "kit.h"
+#include "../kit.h"
 
 /* ---- The ways of dlpark_py_export(): they take the tensor, on failure too, and it tells their exceptions again ---- */
 

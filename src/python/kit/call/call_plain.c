@@ -2,6 +2,7 @@
  * Results as nearly all are: row-major in host memory, of a dtype that is plain numbers. What is not, and every failure,
  * goes the way of call_result.c, which finds the words.
  */
+#include "../numpy_arrays.h"
 #include "call_parts.h"
 
 const dlpark_call_tensor *dlpark__call_first(const dlpark_call *call)

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "kit.h"
+#include "../kit.h"
 
 /* One call of __dlpack__: up to four keywords, some of which an old producer may not know. */
 typedef struct producer_call {

@@ -4,7 +4,7 @@
 #ifndef DLPARK_PYTHON_IMPORT_PARTS_H
 #define DLPARK_PYTHON_IMPORT_PARTS_H
 
-#include "kit.h"
+#include "../numpy_arrays.h"
 
 /* ---- exchange_find.c ---- */
 

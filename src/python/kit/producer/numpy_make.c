@@ -1,7 +1,7 @@
 /*
  * Arrays for NumPy: new ones, and on the memory of others.
  */
-#include "numpy_parts.h"
+#include "../numpy_parts.h"
 
 /* ---- dtypes ---- */
 

@@ -2,6 +2,7 @@
  * A call from its arguments to its result. What happens in every call is here; what seldom happens, and how an argument
  * of another kind is read, is in the files call_x.c.
  */
+#include "../numpy_arrays.h"
 #include "call_parts.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * NumPy arrays by NumPy's own C API. NumPy is not needed to build, and never imported.
  */
-#include "numpy_parts.h"
+#include "../numpy_parts.h"
 
 #include <string.h>
 
