@@ -88,12 +88,13 @@ def _run_forking(done: Run, chosen: list[Rule], options: Options, progress: Prog
             if line is None:
                 done.error = f"the kit's own process {_ending(process, b'', said, options).text} in {each}"
                 return
-            result: Result | None = Result(**line)
+            result = Result(**line)
             if line["verdict"] == HANG and options.mode == "auto":
                 # A lock that some thread held when the child was forked is held there for ever: that is no verdict.
-                result = _run_fresh(done, chosen[at], options)
-                if result is None:
+                fresh = _run_fresh(done, chosen[at], options)
+                if fresh is None:
                     return
+                result = fresh
             done.results.append(result)
 
 
