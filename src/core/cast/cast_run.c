@@ -14,7 +14,7 @@
 /* ---- The floating-point unit ---- */
 
 /* Rounding to nearest, subnormal numbers kept, nothing trapped: what the steps rely on. Returns what was set. */
-static unsigned run_set_float_mode(unsigned mode)
+static unsigned tile_set_float_mode(unsigned mode)
 {
 #if defined(__x86_64__) || defined(__SSE2__)
     unsigned before = _mm_getcsr();
@@ -32,50 +32,50 @@ static unsigned run_set_float_mode(unsigned mode)
 }
 
 #if defined(__x86_64__) || defined(__SSE2__)
-#define RUN_FLOAT_MODE 0x1F80u
+#define TILE_FLOAT_MODE 0x1F80u
 #else
-#define RUN_FLOAT_MODE 0u
+#define TILE_FLOAT_MODE 0u
 #endif
 
 /* ---- One side of a tile ---- */
 
-typedef struct run_side {
+typedef struct tile_side {
     unsigned bits;   /* of a part */
     unsigned nbytes; /* of a part in a tile: 1, 2, 4, 8 */
     unsigned step;   /* bits from one part to the next, where they lie side by side */
-} run_side;
+} tile_side;
 
-static run_side run_side_of(const dlpark__cast_side *side)
+static tile_side tile_side_of(const dlpark__cast_side *side)
 {
     unsigned bits = side->part.bits;
 
-    return (run_side){bits, bits < 8 ? 1 : bits / 8, dlpark__cast_side_step(side)};
+    return (tile_side){bits, bits < 8 ? 1 : bits / 8, dlpark__cast_side_step(side)};
 }
 
 /* A constant size lets the compiler turn memcpy into loads and stores, at any alignment. */
-#define RUN_MOVE(nbytes)                                                                                               \
+#define TILE_MOVE(nbytes)                                                                                              \
     case (nbytes):                                                                                                     \
         for (int64_t i = 0; i < count; i++, to += to_step, from += from_step)                                          \
             memcpy(to, from, (nbytes));                                                                                \
         break
 
-static void run_move(unsigned char *to, int64_t to_step, const unsigned char *from, int64_t from_step, unsigned nbytes,
-                     int64_t count)
+static void tile_move(unsigned char *to, int64_t to_step, const unsigned char *from, int64_t from_step, unsigned nbytes,
+                      int64_t count)
 {
     switch (nbytes) {
-        RUN_MOVE(1);
-        RUN_MOVE(2);
-        RUN_MOVE(4);
-        RUN_MOVE(8);
+        TILE_MOVE(1);
+        TILE_MOVE(2);
+        TILE_MOVE(4);
+        TILE_MOVE(8);
     }
 }
 
 /* `count` parts from bit `at` on, `step` bits apart, to a tile. */
-static void run_take(const run_side *side, unsigned char *to, const unsigned char *from, int64_t at, int64_t step,
-                     int64_t count)
+static void tile_take(const tile_side *side, unsigned char *to, const unsigned char *from, int64_t at, int64_t step,
+                      int64_t count)
 {
     if (side->bits >= 8) {
-        run_move(to, side->nbytes, dlpark__bits_byte(from, at), step / 8, side->nbytes, count);
+        tile_move(to, side->nbytes, dlpark__bits_byte(from, at), step / 8, side->nbytes, count);
     } else if (step == side->bits) {
         dlpark__bits_unpack(to, from, at, side->bits, count);
     } else {
@@ -85,11 +85,11 @@ static void run_take(const run_side *side, unsigned char *to, const unsigned cha
 }
 
 /* The reverse. A padded part is written with the rest of its byte zero. */
-static void run_put(const run_side *side, unsigned char *to, int64_t at, int64_t step, const unsigned char *from,
-                    int64_t count)
+static void tile_put(const tile_side *side, unsigned char *to, int64_t at, int64_t step, const unsigned char *from,
+                     int64_t count)
 {
     if (side->bits >= 8) {
-        run_move(dlpark__bits_byte_mut(to, at), step / 8, from, side->nbytes, side->nbytes, count);
+        tile_move(dlpark__bits_byte_mut(to, at), step / 8, from, side->nbytes, side->nbytes, count);
     } else if (step == side->bits) {
         dlpark__bits_pack(to, at, from, side->bits, count);
     } else {
@@ -106,92 +106,92 @@ static void run_put(const run_side *side, unsigned char *to, int64_t at, int64_t
 /* ---- Where a side is ---- */
 
 /* A walk of which one side is looked at, and how far its run is done. */
-typedef struct run_cursor {
+typedef struct tile_cursor {
     dlpark__walk walk;
     int64_t done;
-} run_cursor;
+} tile_cursor;
 
-static const dlpark__walk_dim *run_dim(const run_cursor *cursor)
+static const dlpark__walk_dim *tile_dim(const tile_cursor *cursor)
 {
     return &cursor->walk.dims[cursor->walk.ndim - 1];
 }
 
 /* How much of `count` is left in the run; goes to the next run when there is nothing. */
-static int64_t run_rest(run_cursor *cursor, int64_t count)
+static int64_t tile_rest(tile_cursor *cursor, int64_t count)
 {
-    if (cursor->done == run_dim(cursor)->extent) {
+    if (cursor->done == tile_dim(cursor)->extent) {
         dlpark__walk_next(&cursor->walk);
         cursor->done = 0;
     }
-    int64_t rest = run_dim(cursor)->extent - cursor->done;
+    int64_t rest = tile_dim(cursor)->extent - cursor->done;
     return rest < count ? rest : count;
 }
 
-typedef struct run_state {
-    run_side to_side;
-    run_side from_side;
-    run_cursor to;
-    run_cursor from;
+typedef struct tile_state {
+    tile_side to_side;
+    tile_side from_side;
+    tile_cursor to;
+    tile_cursor from;
     unsigned char *to_data;
     const unsigned char *from_data;
     bool clears; /* a part follows each that is written, an imaginary one, and is 0 */
     _Alignas(64) unsigned char tiles[3][DLPARK__CAST_TILE * 8];
-} run_state;
+} tile_state;
 
 /* `count` parts in one piece: those of the view itself, or the tile that they were gathered to. */
-static const unsigned char *run_read(run_state *state, int64_t count)
+static const unsigned char *tile_read(tile_state *state, int64_t count)
 {
-    const run_side *side = &state->from_side;
+    const tile_side *side = &state->from_side;
     unsigned char *tile = state->tiles[0];
 
     for (int64_t have = 0; have < count;) {
-        int64_t some = run_rest(&state->from, count - have);
-        int64_t step = run_dim(&state->from)->from;
+        int64_t some = tile_rest(&state->from, count - have);
+        int64_t step = tile_dim(&state->from)->from;
         int64_t at = state->from.walk.from + state->from.done * step;
         state->from.done += some;
         if (some == count && side->bits >= 8 && step == side->step)
             return dlpark__bits_byte(state->from_data, at);
-        run_take(side, tile + have * side->nbytes, state->from_data, at, step, some);
+        tile_take(side, tile + have * side->nbytes, state->from_data, at, step, some);
         have += some;
     }
     return tile;
 }
 
 /* Where `count` parts are to be written in one piece; NULL where they have to be scattered. */
-static unsigned char *run_place(run_state *state, int64_t count)
+static unsigned char *tile_place(tile_state *state, int64_t count)
 {
-    const run_side *side = &state->to_side;
-    int64_t step = run_dim(&state->to)->to;
+    const tile_side *side = &state->to_side;
+    int64_t step = tile_dim(&state->to)->to;
 
-    if (state->clears || side->bits < 8 || step != side->step || run_rest(&state->to, count) < count)
+    if (state->clears || side->bits < 8 || step != side->step || tile_rest(&state->to, count) < count)
         return NULL;
     int64_t at = state->to.walk.to + state->to.done * step;
     state->to.done += count;
     return dlpark__bits_byte_mut(state->to_data, at);
 }
 
-static void run_write(run_state *state, const unsigned char *tile, int64_t count)
+static void tile_write(tile_state *state, const unsigned char *tile, int64_t count)
 {
-    const run_side *side = &state->to_side;
+    const tile_side *side = &state->to_side;
     static const unsigned char zeros[DLPARK__CAST_TILE * 8];
 
     for (int64_t have = 0; have < count;) {
-        int64_t some = run_rest(&state->to, count - have);
-        int64_t step = run_dim(&state->to)->to;
+        int64_t some = tile_rest(&state->to, count - have);
+        int64_t step = tile_dim(&state->to)->to;
         int64_t at = state->to.walk.to + state->to.done * step;
-        run_put(side, state->to_data, at, step, tile + have * side->nbytes, some);
+        tile_put(side, state->to_data, at, step, tile + have * side->nbytes, some);
         if (state->clears)
-            run_put(side, state->to_data, at + side->bits, step, zeros, some);
+            tile_put(side, state->to_data, at + side->bits, step, zeros, some);
         state->to.done += some;
         have += some;
     }
 }
 
 /* A tile's worth, or the rest of a run that is read and written in place. */
-static int64_t run_count(run_state *state, int64_t left)
+static int64_t tile_count(tile_state *state, int64_t left)
 {
     int64_t count = left < DLPARK__CAST_TILE ? left : DLPARK__CAST_TILE;
-    int64_t to = run_rest(&state->to, count), from = run_rest(&state->from, count);
+    int64_t to = tile_rest(&state->to, count), from = tile_rest(&state->from, count);
 
     /* A short run is joined with the next ones; one that fills half a tile is better off alone. */
     if (to >= count / 2 && from >= count / 2)
@@ -199,10 +199,10 @@ static int64_t run_count(run_state *state, int64_t left)
     return count;
 }
 
-static void run_tile(run_state *state, const dlpark__cast_chain *chain, int64_t count)
+static void tile_convert(tile_state *state, const dlpark__cast_chain *chain, int64_t count)
 {
-    const unsigned char *from = run_read(state, count);
-    unsigned char *place = run_place(state, count);
+    const unsigned char *from = tile_read(state, count);
+    unsigned char *place = tile_place(state, count);
 
     for (int i = 0; i < chain->count; i++) {
         bool last = i == chain->count - 1;
@@ -211,12 +211,12 @@ static void run_tile(run_state *state, const dlpark__cast_chain *chain, int64_t 
         from = to;
     }
     if (place == NULL)
-        run_write(state, from, count);
+        tile_write(state, from, count);
     else if (chain->count == 0)
         memmove(place, from, (size_t)count * state->to_side.nbytes);
 }
 
-static int64_t run_total(const dlpark__walk *walk)
+static int64_t tile_total(const dlpark__walk *walk)
 {
     int64_t total = 1;
 
@@ -228,10 +228,10 @@ static int64_t run_total(const dlpark__walk *walk)
 void dlpark__cast_run(const dlpark__cast_job *job, const dlpark__cast_chain *chain, const dlpark_view *to,
                       const dlpark_view *from)
 {
-    run_state state;
+    tile_state state;
 
-    state.to_side = run_side_of(&job->to);
-    state.from_side = run_side_of(&job->from);
+    state.to_side = tile_side_of(&job->to);
+    state.from_side = tile_side_of(&job->from);
     state.to_data = to->data;
     state.from_data = from->data;
     state.clears = job->to.parts > job->from.parts;
@@ -239,10 +239,10 @@ void dlpark__cast_run(const dlpark__cast_job *job, const dlpark__cast_chain *cha
     state.from.walk = state.to.walk;
     state.to.done = state.from.done = 0;
 
-    unsigned mode = run_set_float_mode(RUN_FLOAT_MODE);
-    for (int64_t left = run_total(&state.to.walk), count; left > 0; left -= count) {
-        count = run_count(&state, left);
-        run_tile(&state, chain, count);
+    unsigned mode = tile_set_float_mode(TILE_FLOAT_MODE);
+    for (int64_t left = tile_total(&state.to.walk), count; left > 0; left -= count) {
+        count = tile_count(&state, left);
+        tile_convert(&state, chain, count);
     }
-    (void)run_set_float_mode(mode);
+    (void)tile_set_float_mode(mode);
 }
