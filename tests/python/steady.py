@@ -20,19 +20,15 @@ def assert_steady(call, times, watched=(), rounds=12):
     """
     things = [*watched, *SHARED]
     counts = [array.array("q", bytes(8 * (len(things) + 3))) for _ in range(rounds + 1)]
-    gc.collect()
-    gc.freeze()  # or every collection would go through all that the test run has made
-    try:
-        _measure(things, counts[0])
-        for before, after in itertools.pairwise(counts):
-            for _ in itertools.repeat(None, times):
-                call()
-            gc.collect()
-            _measure(things, after)
-            if before == after:
-                return
-    finally:
-        gc.unfreeze()
+    gc.freeze()  # or every collection would go through all that the test run has made, which conftest.py thaws
+    _measure(things, counts[0])
+    for before, after in itertools.pairwise(counts):
+        for _ in itertools.repeat(None, times):
+            call()
+        gc.collect()
+        _measure(things, after)
+        if before == after:
+            return
     names = [f"references to {type(thing).__name__} {i}" for i, thing in enumerate(things)]
     names += ["blocks", "bytes", "all references"]
     rows = [{name: b - a for name, a, b in zip(names, *pair) if a != b} for pair in itertools.pairwise(counts)]
