@@ -58,6 +58,7 @@ DLPARK_API PyObject *dlpark_py_capsule_new_legacy(dlpark_tensor *tensor);
  * @param nargs          in.
  * @param keyword_names  in, optional.
  * @return a capsule; NULL with the exception that the array API standard asks for.
+ * Threads: several may ask for the same owner at once, also where there is no GIL.
  */
 DLPARK_API PyObject *dlpark_py_answer_dlpack(dlpark_tensor *tensor, PyObject *const *args, Py_ssize_t nargs,
                                              PyObject *keyword_names);

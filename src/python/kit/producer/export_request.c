@@ -180,6 +180,16 @@ static bool export_is_same_memory(DLDevice from, DLDevice to)
     return dlpark_device_equal(from, to) || (dlpark__py_is_host(from) && dlpark_device_equal(to, DLPARK_DEVICE_CPU));
 }
 
+/* Where there is no GIL two threads may share the same owner for the first time, which changes it. */
+#if defined(Py_GIL_DISABLED)
+static PyMutex export_mutex;
+#define EXPORT_LOCK()   PyMutex_Lock(&export_mutex)
+#define EXPORT_UNLOCK() PyMutex_Unlock(&export_mutex)
+#else
+#define EXPORT_LOCK()   ((void)0)
+#define EXPORT_UNLOCK() ((void)0)
+#endif
+
 /* Again, for the words. */
 static DLPARK_COLD int export_refuse_share(dlpark_tensor *tensor, dlpark_tensor *out)
 {
@@ -193,9 +203,10 @@ static DLPARK_COLD int export_refuse_share(dlpark_tensor *tensor, dlpark_tensor 
 
 static inline int export_share(dlpark_tensor *tensor, dlpark_tensor *out)
 {
-    if (DLPARK_LIKELY(dlpark_tensor_share(out, tensor, NULL, NULL) == DLPARK_OK))
-        return 0;
-    return export_refuse_share(tensor, out);
+    EXPORT_LOCK();
+    dlpark_status status = dlpark_tensor_share(out, tensor, NULL, NULL);
+    EXPORT_UNLOCK();
+    return DLPARK_LIKELY(status == DLPARK_OK) ? 0 : export_refuse_share(tensor, out);
 }
 
 static int export_refuse_device(DLDevice from, DLDevice to, dlpark_py_copy copy)
@@ -312,6 +323,9 @@ static DLPARK_COLD PyObject *export_make_tuple(dlpark__py_device_tuple *entry, D
 
 PyObject *dlpark__py_device_tuple_of(DLDevice device)
 {
+#if defined(Py_GIL_DISABLED)
+    return export_make_tuple(NULL, device); /* another thread could end the one that is kept */
+#else
     dlpark__py_state *state = export_state();
     uint32_t at = ((uint32_t)device.device_type + 5u * (uint32_t)device.device_id) % DLPARK__PY_DEVICES;
 
@@ -321,6 +335,7 @@ PyObject *dlpark__py_device_tuple_of(DLDevice device)
     if (DLPARK_LIKELY(entry->tuple != NULL && dlpark_device_equal(entry->device, device)))
         return Py_NewRef(entry->tuple);
     return export_make_tuple(entry, device);
+#endif
 }
 
 PyObject *dlpark_py_answer_dlpack_device(const dlpark_tensor *tensor)
