@@ -12,7 +12,7 @@
 #include "cast_parts.h"
 
 /* Where floats and integers meet. */
-typedef enum chain_hub { CHAIN_F32, CHAIN_F64, CHAIN_I64, CHAIN_U64 } chain_hub;
+typedef enum chain_hub { CHAIN_F32, CHAIN_F64, CHAIN_I64, CHAIN_U64, CHAIN_I32 } chain_hub;
 
 #define CHAIN_NOTHING (-1) /* there is nothing to do */
 
@@ -64,20 +64,41 @@ static chain_hub chain_from_float(dlpark__cast_chain *chain, const dlpark__cast_
     return CHAIN_F32;
 }
 
-/* Integers of up to 16 bits are float32, those of 32 are float64. */
-static chain_hub chain_from_integer(dlpark__cast_chain *chain, DLDataType dtype, bool to_float)
+/* To floats, integers of up to 16 bits are float32; those of 32 are float64, or stay as they are where they are to be
+ * rounded to odd. */
+static chain_hub chain_from_integer_to_float(dlpark__cast_chain *chain, DLDataType dtype, unsigned to_bits)
 {
     int width = chain_width(dtype.bits);
     bool is_signed = dtype.code == kDLInt;
+
+    if (width == DLPARK__CAST_64)
+        return is_signed ? CHAIN_I64 : CHAIN_U64;
+    if (width == DLPARK__CAST_32 && is_signed && to_bits < 32)
+        return CHAIN_I32;
+    chain_add(chain, (is_signed ? DLPARK__CAST_FLOAT_OF_SIGNED_8 : DLPARK__CAST_FLOAT_OF_UNSIGNED_8) + width);
+    return width == DLPARK__CAST_32 ? CHAIN_F64 : CHAIN_F32;
+}
+
+/* To integers of up to 32 bits, others of up to 32 bits need no more; but to saturate, uint32 does. */
+static chain_hub chain_from_integer(dlpark__cast_chain *chain, const dlpark__cast_job *job)
+{
+    DLDataType dtype = job->from.part;
+    int width = chain_width(dtype.bits);
+    bool is_signed = dtype.code == kDLInt, to_bool = job->to.part.code == kDLBool;
+    bool is_narrow =
+        width < DLPARK__CAST_32 || (width == DLPARK__CAST_32 && (is_signed || job->overflow == DLPARK_OVERFLOW_WRAP));
 
     chain->params.nbits = dtype.bits;
     if (dtype.code == kDLBool) {
         chain_add(chain, DLPARK__CAST_I64_OF_BOOL);
         return CHAIN_I64;
     }
-    if (to_float && width != DLPARK__CAST_64) {
-        chain_add(chain, (is_signed ? DLPARK__CAST_FLOAT_OF_SIGNED_8 : DLPARK__CAST_FLOAT_OF_UNSIGNED_8) + width);
-        return width == DLPARK__CAST_32 ? CHAIN_F64 : CHAIN_F32;
+    if (job->to.format != NULL)
+        return chain_from_integer_to_float(chain, dtype, job->to.part.bits);
+    if (is_narrow && !to_bool && job->to.part.bits <= 32) {
+        if (width < DLPARK__CAST_32)
+            chain_add(chain, (is_signed ? DLPARK__CAST_I32_OF_SIGNED_8 : DLPARK__CAST_I32_OF_UNSIGNED_8) + width);
+        return CHAIN_I32;
     }
     chain_add(chain, (is_signed ? DLPARK__CAST_I64_OF_SIGNED_8 : DLPARK__CAST_I64_OF_UNSIGNED_8) + width);
     return !is_signed && width == DLPARK__CAST_64 ? CHAIN_U64 : CHAIN_I64;
@@ -122,11 +143,11 @@ static void chain_narrow(dlpark__cast_params *params, const dlpark__cast_job *jo
 
 /* By the hub: what leads to float64, to float32, and to float32 rounded to odd. */
 static const int chain_doubles[] = {DLPARK__CAST_F64_OF_F32, CHAIN_NOTHING, DLPARK__CAST_F64_OF_I64,
-                                    DLPARK__CAST_F64_OF_U64};
+                                    DLPARK__CAST_F64_OF_U64, CHAIN_NOTHING};
 static const int chain_singles[] = {CHAIN_NOTHING, DLPARK__CAST_F32_OF_F64, DLPARK__CAST_F32_OF_I64,
-                                    DLPARK__CAST_F32_OF_U64};
+                                    DLPARK__CAST_F32_OF_U64, CHAIN_NOTHING};
 static const int chain_odds[] = {CHAIN_NOTHING, DLPARK__CAST_ODD_OF_F64, DLPARK__CAST_ODD_OF_I64,
-                                 DLPARK__CAST_ODD_OF_U64};
+                                 DLPARK__CAST_ODD_OF_U64, DLPARK__CAST_ODD_OF_I32};
 
 static void chain_to_float(dlpark__cast_chain *chain, const dlpark__cast_job *job, chain_hub hub)
 {
@@ -161,7 +182,11 @@ static void chain_to_integer(dlpark__cast_chain *chain, const dlpark__cast_job *
     params->low = is_signed ? -(int64_t)params->high - 1 : 0;
     params->low_float = (double)params->low;
     params->past_float = (double)((params->high >> 1) + 1) * 2 - (bits == 1 && is_signed);
-    if (hub == CHAIN_I64 || hub == CHAIN_U64) {
+    if (hub == CHAIN_I32) {
+        bool wraps = job->overflow == DLPARK_OVERFLOW_WRAP;
+        if (!wraps || width < DLPARK__CAST_32)
+            chain_add(chain, (wraps ? DLPARK__CAST_WRAP_I32_8 : DLPARK__CAST_SATURATE_I32_8) + width);
+    } else if (hub == CHAIN_I64 || hub == CHAIN_U64) {
         int saturate = hub == CHAIN_U64 ? DLPARK__CAST_SATURATE_U64_8 : DLPARK__CAST_SATURATE_I64_8;
         chain_add(chain, (job->overflow == DLPARK_OVERFLOW_WRAP ? DLPARK__CAST_WRAP_8 : saturate) + width);
     } else if (job->overflow == DLPARK_OVERFLOW_WRAP) {
@@ -177,7 +202,7 @@ static void chain_to_integer(dlpark__cast_chain *chain, const dlpark__cast_job *
 void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *job)
 {
     static const int to_bool[] = {DLPARK__CAST_BOOL_OF_F32, DLPARK__CAST_BOOL_OF_F64, DLPARK__CAST_BOOL_OF_I64,
-                                  DLPARK__CAST_BOOL_OF_I64};
+                                  DLPARK__CAST_BOOL_OF_I64, CHAIN_NOTHING};
     const dlpark__float_format *to = job->to.format, *from = job->from.format;
     bool is_bool = job->to.part.code == kDLBool;
 
@@ -191,12 +216,29 @@ void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *
             chain_add(chain, DLPARK__CAST_FINITE_8 + chain_width(job->to.part.bits));
         return;
     }
-    chain_hub hub =
-        from != NULL ? chain_from_float(chain, &job->from) : chain_from_integer(chain, job->from.part, to != NULL);
+    chain_hub hub = from != NULL ? chain_from_float(chain, &job->from) : chain_from_integer(chain, job);
     if (is_bool)
         chain_add(chain, to_bool[hub]);
     else if (to != NULL)
         chain_to_float(chain, job, hub);
     else
         chain_to_integer(chain, job, hub);
+}
+
+void dlpark__cast_chain_tabulate(dlpark__cast_chain *chain, const dlpark__cast_job *job)
+{
+    unsigned char tiles[2][256 * 8], *from = tiles[0];
+
+    if (chain->count < 2 || job->from.part.bits > 8 || job->to.part.bits > 8)
+        return;
+    for (unsigned code = 0; code < 256; code++)
+        from[code] = (unsigned char)(code & (0xFFu >> (8 - job->from.part.bits)));
+    for (int i = 0; i < chain->count; i++) {
+        unsigned char *to = tiles[(i + 1) % 2];
+        chain->steps[i](&chain->params, to, from, 256);
+        from = to;
+    }
+    memcpy(chain->params.table, from, sizeof chain->params.table);
+    chain->count = 0;
+    chain_add(chain, DLPARK__CAST_TABLE);
 }

@@ -50,6 +50,10 @@ static inline unsigned dlpark__cast_side_step(const dlpark__cast_side *side)
 
 void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *job);
 
+/* Puts a table of all codes in the place of several steps between bytes. Runs them, so the floating-point unit is as they
+ * want it: dlpark__cast_run() does so where it pays. */
+void dlpark__cast_chain_tabulate(dlpark__cast_chain *chain, const dlpark__cast_job *job);
+
 /* ---- cast_walk.c ---- */
 
 /* Readies a walk over the parts of two views: those of each element innermost. In memory order and joined, or in the
@@ -62,8 +66,8 @@ bool dlpark__cast_walk_is_forward(const dlpark__walk *walk, const dlpark__cast_j
 
 /* ---- cast_run.c ---- */
 
-/* Does a job by its chain. The views have elements. */
-void dlpark__cast_run(const dlpark__cast_job *job, const dlpark__cast_chain *chain, const dlpark_view *to,
+/* Does a job by its chain, which may be changed for it. The views have elements. */
+void dlpark__cast_run(const dlpark__cast_job *job, dlpark__cast_chain *chain, const dlpark_view *to,
                       const dlpark_view *from);
 
 /* ---- cast_exact.c ---- */

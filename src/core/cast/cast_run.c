@@ -37,6 +37,9 @@ static unsigned tile_set_float_mode(unsigned mode)
 #define TILE_FLOAT_MODE 0u
 #endif
 
+/* From so many elements on a table of all codes is made first. */
+#define TILE_TABLE_PAYS 2048
+
 /* ---- One side of a tile ---- */
 
 typedef struct tile_side {
@@ -225,7 +228,7 @@ static int64_t tile_total(const dlpark__walk *walk)
     return total;
 }
 
-void dlpark__cast_run(const dlpark__cast_job *job, const dlpark__cast_chain *chain, const dlpark_view *to,
+void dlpark__cast_run(const dlpark__cast_job *job, dlpark__cast_chain *chain, const dlpark_view *to,
                       const dlpark_view *from)
 {
     tile_state state;
@@ -240,7 +243,10 @@ void dlpark__cast_run(const dlpark__cast_job *job, const dlpark__cast_chain *cha
     state.to.done = state.from.done = 0;
 
     unsigned mode = tile_set_float_mode(TILE_FLOAT_MODE);
-    for (int64_t left = tile_total(&state.to.walk), count; left > 0; left -= count) {
+    int64_t total = tile_total(&state.to.walk);
+    if (total >= TILE_TABLE_PAYS)
+        dlpark__cast_chain_tabulate(chain, job);
+    for (int64_t left = total, count; left > 0; left -= count) {
         count = tile_count(&state, left);
         tile_convert(&state, chain, count);
     }

@@ -187,6 +187,10 @@ STEP_OF(step_float_of_int_32, double, int32_t, in)
 STEP_OF(step_float_of_uint_8, float, uint8_t, in)
 STEP_OF(step_float_of_uint_16, float, uint16_t, in)
 STEP_OF(step_float_of_uint_32, double, uint32_t, in)
+STEP_OF(step_i32_of_int_8, int32_t, uint8_t, step_extend(params, in))
+STEP_OF(step_i32_of_int_16, int32_t, int16_t, in)
+STEP_OF(step_i32_of_uint_8, int32_t, uint8_t, in)
+STEP_OF(step_i32_of_uint_16, int32_t, uint16_t, in)
 STEP_OF(step_i64_of_bool, int64_t, uint8_t, in != 0)
 STEP_OF(step_f32_of_i64, float, int64_t, in)
 STEP_OF(step_f32_of_u64, float, uint64_t, in)
@@ -210,6 +214,7 @@ static inline uint32_t step_odd_of_signed(int64_t value)
 }
 
 STEP_OF(step_odd_of_i64, uint32_t, int64_t, step_odd_of_signed(in))
+STEP_OF(step_odd_of_i32, uint32_t, int32_t, step_odd_of_signed(in))
 STEP_OF(step_odd_of_u64, uint32_t, uint64_t, step_odd_of_integer(in, 0))
 
 /* ---- To integers ---- */
@@ -226,6 +231,11 @@ static inline uint64_t step_saturate(const dlpark__cast_params *params, int64_t 
     return value > 0 && (uint64_t)value > params->high ? params->high : (uint64_t)value;
 }
 
+STEP_OF(step_wrap_i32_8, uint8_t, uint32_t, in)
+STEP_OF(step_wrap_i32_16, uint16_t, uint32_t, in)
+STEP_OF(step_saturate_i32_8, uint8_t, int32_t, step_saturate(params, in))
+STEP_OF(step_saturate_i32_16, uint16_t, int32_t, step_saturate(params, in))
+STEP_OF(step_saturate_i32_32, uint32_t, int32_t, step_saturate(params, in))
 STEP_OF(step_saturate_i64_8, uint8_t, int64_t, step_saturate(params, in))
 STEP_OF(step_saturate_i64_16, uint16_t, int64_t, step_saturate(params, in))
 STEP_OF(step_saturate_i64_32, uint32_t, int64_t, step_saturate(params, in))
@@ -268,6 +278,8 @@ STEP_OF(step_bool_of_f32, uint8_t, uint32_t, (in & 0x7FFFFFFF) != 0)
 STEP_OF(step_bool_of_f64, uint8_t, uint64_t, (in << 1) != 0)
 STEP_OF(step_bool_of_i64, uint8_t, uint64_t, in != 0)
 
+STEP_OF(step_table, uint8_t, uint8_t, params->table[in])
+
 #define STEP_WIDTHS(name, step)                                                                                        \
     [name + DLPARK__CAST_8] = step##_8, [name + DLPARK__CAST_16] = step##_16, [name + DLPARK__CAST_32] = step##_32
 
@@ -292,6 +304,8 @@ const dlpark__cast_step dlpark__cast_generic[DLPARK__CAST_STEPS] = {
     [DLPARK__CAST_BOOL_OF_F64] = step_bool_of_f64,
     [DLPARK__CAST_BOOL_OF_I64] = step_bool_of_i64,
     [DLPARK__CAST_UINT64_OF_F64] = step_uint64_of_f64,
+    [DLPARK__CAST_ODD_OF_I32] = step_odd_of_i32,
+    [DLPARK__CAST_TABLE] = step_table,
     [DLPARK__CAST_FINITE_8 + DLPARK__CAST_16] = step_finite_f16,
     [DLPARK__CAST_FINITE_8 + DLPARK__CAST_32] = step_finite_f32,
     [DLPARK__CAST_FINITE_8 + DLPARK__CAST_64] = step_finite_f64,
@@ -299,6 +313,13 @@ const dlpark__cast_step dlpark__cast_generic[DLPARK__CAST_STEPS] = {
     STEP_WIDTHS(DLPARK__CAST_I64_OF_UNSIGNED_8, step_i64_of_uint),
     STEP_WIDTHS(DLPARK__CAST_FLOAT_OF_SIGNED_8, step_float_of_int),
     STEP_WIDTHS(DLPARK__CAST_FLOAT_OF_UNSIGNED_8, step_float_of_uint),
+    [DLPARK__CAST_I32_OF_SIGNED_8 + DLPARK__CAST_8] = step_i32_of_int_8,
+    [DLPARK__CAST_I32_OF_SIGNED_8 + DLPARK__CAST_16] = step_i32_of_int_16,
+    [DLPARK__CAST_I32_OF_UNSIGNED_8 + DLPARK__CAST_8] = step_i32_of_uint_8,
+    [DLPARK__CAST_I32_OF_UNSIGNED_8 + DLPARK__CAST_16] = step_i32_of_uint_16,
+    [DLPARK__CAST_WRAP_I32_8 + DLPARK__CAST_8] = step_wrap_i32_8,
+    [DLPARK__CAST_WRAP_I32_8 + DLPARK__CAST_16] = step_wrap_i32_16,
+    STEP_WIDTHS(DLPARK__CAST_SATURATE_I32_8, step_saturate_i32),
     STEP_WIDTHS(DLPARK__CAST_WRAP_8, step_wrap),
     [DLPARK__CAST_WRAP_8 + DLPARK__CAST_64] = step_wrap_64,
     STEP_WIDTHS(DLPARK__CAST_SATURATE_I64_8, step_saturate_i64),

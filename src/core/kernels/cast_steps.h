@@ -47,6 +47,8 @@ typedef struct dlpark__cast_params {
     double past_float; /* the greatest and 1 */
 
     uint32_t nbits; /* of an integer of the source that has less than a byte */
+
+    uint8_t table[256]; /* what each byte becomes */
 } dlpark__cast_params;
 
 typedef void (*dlpark__cast_step)(const dlpark__cast_params *params, unsigned char *to, const unsigned char *from,
@@ -55,7 +57,7 @@ typedef void (*dlpark__cast_step)(const dlpark__cast_params *params, unsigned ch
 /* How integers and their likes are stored: of a byte or less, and of whole bytes. */
 enum { DLPARK__CAST_8, DLPARK__CAST_16, DLPARK__CAST_32, DLPARK__CAST_64, DLPARK__CAST_WIDTHS };
 
-/* The steps. F32, F64: floats; I64: integers of either sign; U64: those of uint64; ODD: to odd, see cast_chain.c. A name
+/* The steps. F32, F64: floats; I32, I64: integers of either sign; U64: those of uint64; ODD: to odd, see cast_chain.c. A name
  * in the singular that ends in 8 is the first of four, by width. */
 typedef enum dlpark__cast_step_name {
     DLPARK__CAST_F32_OF_FLOAT8, /* any format of at most 8 bits but e8m0, one in a byte */
@@ -78,6 +80,8 @@ typedef enum dlpark__cast_step_name {
     DLPARK__CAST_BOOL_OF_F64,
     DLPARK__CAST_BOOL_OF_I64,
     DLPARK__CAST_UINT64_OF_F64,
+    DLPARK__CAST_ODD_OF_I32,
+    DLPARK__CAST_TABLE,    /* bytes to bytes, by params->table */
     DLPARK__CAST_FINITE_8, /* infinity becomes the largest; there is none for 8 bits */
     DLPARK__CAST_I64_OF_SIGNED_8 =
         DLPARK__CAST_FINITE_8 + DLPARK__CAST_WIDTHS, /* none for 64: there is nothing to do */
@@ -85,7 +89,12 @@ typedef enum dlpark__cast_step_name {
     DLPARK__CAST_FLOAT_OF_SIGNED_8 =
         DLPARK__CAST_I64_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS, /* F32; of 32 bits F64; no 64 */
     DLPARK__CAST_FLOAT_OF_UNSIGNED_8 = DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_WIDTHS, /* the same */
-    DLPARK__CAST_WRAP_8 = DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS,            /* the low bits of 64 */
+    DLPARK__CAST_I32_OF_SIGNED_8 = DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS,   /* of 8 and 16 bits */
+    DLPARK__CAST_I32_OF_UNSIGNED_8 = DLPARK__CAST_I32_OF_SIGNED_8 + DLPARK__CAST_WIDTHS,     /* the same */
+    DLPARK__CAST_WRAP_I32_8 =
+        DLPARK__CAST_I32_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS,                    /* the low bits of 32, to 8 and 16 */
+    DLPARK__CAST_SATURATE_I32_8 = DLPARK__CAST_WRAP_I32_8 + DLPARK__CAST_WIDTHS, /* to 8, 16 and 32 */
+    DLPARK__CAST_WRAP_8 = DLPARK__CAST_SATURATE_I32_8 + DLPARK__CAST_WIDTHS,     /* the low bits of 64 */
     DLPARK__CAST_SATURATE_I64_8 = DLPARK__CAST_WRAP_8 + DLPARK__CAST_WIDTHS,
     DLPARK__CAST_SATURATE_U64_8 = DLPARK__CAST_SATURATE_I64_8 + DLPARK__CAST_WIDTHS,
     DLPARK__CAST_INTEGER_OF_F32_8 = DLPARK__CAST_SATURATE_U64_8 + DLPARK__CAST_WIDTHS, /* none for 64 */

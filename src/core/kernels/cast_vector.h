@@ -248,79 +248,7 @@ static CAST_STEP(odd_of_f64)
     CAST_REST(DLPARK__CAST_ODD_OF_F64);
 }
 
-/* ---- Integers and floats ---- */
-
-#define CAST_FLOAT_OF(name, step, nbytes, load)                                                                        \
-    static CAST_STEP(name)                                                                                             \
-    {                                                                                                                  \
-        enum { out_nbytes = CAST_LANES * 4, in_nbytes = CAST_LANES * (nbytes) };                                       \
-        CAST_EACH(CAST_LANES)                                                                                          \
-        {                                                                                                              \
-            CAST_F32 numbers = __builtin_convertvector((CAST_I32)load(from), CAST_F32);                                \
-            memcpy(to, &numbers, sizeof numbers);                                                                      \
-        }                                                                                                              \
-        CAST_REST(step);                                                                                               \
-    }
-
-CAST_FLOAT_OF(float_of_uint8, DLPARK__CAST_FLOAT_OF_UNSIGNED_8, 1, CAST_LOAD8)
-CAST_FLOAT_OF(float_of_uint16, DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_16, 2, CAST_LOAD16)
-CAST_FLOAT_OF(float_of_int16, DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_16, 2, CAST_EXTEND16)
-
-static CAST_STEP(float_of_int8)
-{
-    enum { out_nbytes = CAST_LANES * 4, in_nbytes = CAST_LANES };
-
-    if (params->nbits == 8) {
-        CAST_EACH(CAST_LANES)
-        {
-            CAST_F32 numbers = __builtin_convertvector((CAST_I32)CAST_EXTEND8(from), CAST_F32);
-            memcpy(to, &numbers, sizeof numbers);
-        }
-    }
-    CAST_REST(DLPARK__CAST_FLOAT_OF_SIGNED_8);
-}
-
-static CAST_STEP(float_of_int32)
-{
-    enum { lanes = CAST_LANES / 2, out_nbytes = lanes * 8, in_nbytes = lanes * 4 };
-
-    CAST_EACH(lanes)
-    {
-        CAST_I32X numbers;
-        memcpy(&numbers, from, sizeof numbers);
-        CAST_F64X wide = __builtin_convertvector(numbers, CAST_F64X);
-        memcpy(to, &wide, sizeof wide);
-    }
-    CAST_REST(DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_32);
-}
-
-/* Kept within, NaN 0, truncated. Limits are of at most 16 bits: exact. */
-static inline CAST_TARGET CAST_U32 CAST_NAME(truncate)(const dlpark__cast_params *params, CAST_F32 numbers)
-{
-    const float least = (float)params->low_float, most = (float)params->high;
-    CAST_U32 kept = (CAST_U32)numbers & (CAST_U32)(numbers == numbers);
-
-    kept = CAST_PICK((CAST_F32)kept < least, (CAST_U32)((CAST_F32){0} + least), kept);
-    kept = CAST_PICK((CAST_F32)kept > most, (CAST_U32)((CAST_F32){0} + most), kept);
-    return (CAST_U32) __builtin_convertvector((CAST_F32)kept, CAST_I32);
-}
-
-#define CAST_INTEGER_OF_F32(name, step, nbytes, save)                                                                  \
-    static CAST_STEP(name)                                                                                             \
-    {                                                                                                                  \
-        enum { out_nbytes = CAST_LANES * (nbytes), in_nbytes = CAST_LANES * 4 };                                       \
-        const dlpark__cast_params known = *params;                                                                     \
-        CAST_EACH(CAST_LANES)                                                                                          \
-        {                                                                                                              \
-            CAST_F32 numbers;                                                                                          \
-            memcpy(&numbers, from, sizeof numbers);                                                                    \
-            save(to, CAST_NAME(truncate)(&known, numbers));                                                            \
-        }                                                                                                              \
-        CAST_REST(step);                                                                                               \
-    }
-
-CAST_INTEGER_OF_F32(integer8_of_f32, DLPARK__CAST_INTEGER_OF_F32_8, 1, CAST_SAVE8)
-CAST_INTEGER_OF_F32(integer16_of_f32, DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_16, 2, CAST_SAVE16)
+#include "cast_vector_integers.h"
 
 #define CAST_TABLE                                                                                                     \
     {                                                                                                                  \
@@ -336,4 +264,16 @@ CAST_INTEGER_OF_F32(integer16_of_f32, DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CA
         [DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_16] = CAST_NAME(float_of_uint16),                             \
         [DLPARK__CAST_INTEGER_OF_F32_8] = CAST_NAME(integer8_of_f32),                                                  \
         [DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_16] = CAST_NAME(integer16_of_f32),                               \
+        [DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_32] = CAST_NAME(integer32_of_f32),                               \
+        [DLPARK__CAST_INTEGER_OF_F64_8] = CAST_NAME(integer8_of_f64),                                                  \
+        [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_16] = CAST_NAME(integer16_of_f64),                               \
+        [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_32] = CAST_NAME(integer32_of_f64),                               \
+        [DLPARK__CAST_I32_OF_SIGNED_8] = CAST_NAME(i32_of_int8),                                                       \
+        [DLPARK__CAST_I32_OF_SIGNED_8 + DLPARK__CAST_16] = CAST_NAME(i32_of_int16),                                    \
+        [DLPARK__CAST_I32_OF_UNSIGNED_8] = CAST_NAME(i32_of_uint8),                                                    \
+        [DLPARK__CAST_I32_OF_UNSIGNED_8 + DLPARK__CAST_16] = CAST_NAME(i32_of_uint16),                                 \
+        [DLPARK__CAST_WRAP_I32_8] = CAST_NAME(wrap8), [DLPARK__CAST_WRAP_I32_8 + DLPARK__CAST_16] = CAST_NAME(wrap16), \
+        [DLPARK__CAST_SATURATE_I32_8] = CAST_NAME(saturate8),                                                          \
+        [DLPARK__CAST_SATURATE_I32_8 + DLPARK__CAST_16] = CAST_NAME(saturate16),                                       \
+        [DLPARK__CAST_ODD_OF_I32] = CAST_NAME(odd_of_i32),                                                             \
     }

@@ -11,12 +11,15 @@
 #undef CAST_I32
 #undef CAST_I32X
 #undef CAST_I64X
+#undef CAST_I32_OF
 #undef CAST_INTEGER_OF_F32
+#undef CAST_INTEGER_OF_F64
 #undef CAST_LANES
 #undef CAST_LOAD16
 #undef CAST_LOAD8
 #undef CAST_NAME
 #undef CAST_NARROW_HALF
+#undef CAST_OF_I32
 #undef CAST_PICK
 #undef CAST_REST
 #undef CAST_SAVE16
