@@ -28,14 +28,6 @@
 #define F64_INFINITE (UINT64_C(0x7FF) << 52)
 #define F32_QUIET    0x00400000u
 
-static inline float step_float(uint32_t bits)
-{
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static inline uint32_t step_bits(float value)
 {
     uint32_t bits;
