@@ -307,6 +307,14 @@ def test_memory_of_which_nobody_says_that_it_may_be_written(look):
     refused(look, "f() argument 'a': expected f32[n] c mut cpu, got f32[4] read-only", "f(a: f32[n] c cpu mut)", held)
 
 
+@pytest.mark.parametrize("scalar", [np.float32(3), np.ones(3, np.float32)[1]])
+def test_a_scalar_of_numpys_is_not_written(look, scalar):
+    """It makes memory for each request, and would never see what is written to that."""
+    assert look("f(a: f32)", scalar)["args"][0]["flags"] & VIEW_READ_ONLY
+    refused(look, "f() argument 'a': expected f32 mut, got f32[] read-only", "f(a: f32 mut)", scalar)
+    assert dlpark.from_dlpack(scalar, via="array_interface").readonly
+
+
 def test_a_copy_is_not_written(probe):
     copied = Foreign(flags=hostile.IS_COPIED)
     with pytest.raises(BufferError, match="made a copy, and what is written to it would be lost") as caught:

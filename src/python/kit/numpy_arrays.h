@@ -14,6 +14,9 @@ const dlpark__py_numpy *dlpark__py_numpy_get(dlpark__py_state *state);
 /* Whether a type is numpy.ndarray itself. */
 bool dlpark__py_is_ndarray(const dlpark__py_numpy *numpy, const PyTypeObject *type);
 
+/* Whether an object is a number of NumPy's. It makes memory for each request: what is written to that is lost. */
+bool dlpark__py_numpy_is_scalar(dlpark__py_state *state, PyObject *object);
+
 /* Describes an exact ndarray. 1; 0 without an exception for what another way has to say (a dtype of a user's, elements
  * of the other byte order, a stride between elements); -1. Runs foreign code only for a dtype that is met for the first
  * time. */

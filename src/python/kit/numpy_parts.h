@@ -63,6 +63,7 @@ enum { NUMPY_CODES = kDLBool + 1, NUMPY_WIDTHS = 8 };
 
 struct dlpark__py_numpy {
     PyTypeObject *array_type;                  /* static */
+    PyTypeObject *scalar_type;                 /* numpy.generic; static */
     int8_t numbers[NUMPY_CODES][NUMPY_WIDTHS]; /* of NumPy's own dtypes; -1: none */
     PyObject *(*dtype_from_number)(int number);
     PyObject *(*dtype_from_type)(PyObject *type);

@@ -80,8 +80,10 @@ static PyObject *cast_raise(const dlpark_view *from, DLDataType dtype, dlpark_ov
                             from->dtype.code == kDLComplex ? ": the imaginary parts would be lost; take .real first"
                                                            : "");
     if (err->status == DLPARK_E_ARGUMENT)
-        return PyErr_Format(PyExc_ValueError, "overflow is '%s', which has no meaning for %s",
-                            cast_overflows[overflow - DLPARK_OVERFLOW_NOSAT], dlpark_dtype_long_name(dtype).text);
+        return PyErr_Format(PyExc_ValueError, "overflow is '%s', which has no meaning for %s: expected %s or 'refuse'",
+                            cast_overflows[overflow - DLPARK_OVERFLOW_NOSAT], dlpark_dtype_long_name(dtype).text,
+                            overflow <= DLPARK_OVERFLOW_SATALL ? "'wrap', 'saturate'"
+                                                               : "'nosat', 'satfinite', 'satall'");
     return dlpark__py_raise_value(err);
 }
 

@@ -1,6 +1,7 @@
 /*
  * A tensor from an object with NumPy's __array_interface__, a dict.
  */
+#include "../numpy_arrays.h"
 #include "interface_parts.h"
 
 #define ARRAY_VERSION 3
@@ -87,11 +88,11 @@ int dlpark__py_array_interface_import(dlpark__py_state *state, PyObject *object,
     PyObject *owner = NULL;
     int found = dlpark__py_interface_attribute(object, "__array_interface__", &dict);
 
-    (void)state;
     if (found <= 0)
         return found;
     if (dlpark__py_interface_read(&strided, dict, ARRAY_VERSION) == 0)
         owner = array_read_data(&strided, dict, writable);
+    strided.is_read_only |= dlpark__py_numpy_is_scalar(state, object);
     dlpark__py_drop(dict);
     return owner != NULL ? dlpark__py_strided_take(&strided, owner, options, tensor, is_copied) : -1;
 }

@@ -1,6 +1,7 @@
 /*
  * A tensor from an object with NumPy's __array_struct__, a capsule with a C struct.
  */
+#include "../numpy_arrays.h"
 #include "interface_parts.h"
 
 /* The struct, as NumPy's documentation of the interface has it. */
@@ -62,12 +63,12 @@ int dlpark__py_array_struct_import(dlpark__py_state *state, PyObject *object, co
     PyObject *owner = NULL;
     int found = dlpark__py_interface_attribute(object, "__array_struct__", &capsule);
 
-    (void)state;
     if (found <= 0)
         return found;
     /* The capsule is kept too: it may be what owns the memory. */
     if (struct_read(&strided, capsule) == 0)
         owner = PyTuple_Pack(2, object, capsule);
+    strided.is_read_only |= dlpark__py_numpy_is_scalar(state, object);
     dlpark__py_drop(capsule);
     return owner != NULL ? dlpark__py_strided_take(&strided, owner, options, tensor, is_copied) : -1;
 }

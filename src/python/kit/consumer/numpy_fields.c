@@ -9,6 +9,7 @@
 enum {
     NUMPY_ABI_VERSION = 0,
     NUMPY_ARRAY_TYPE = 2,
+    NUMPY_SCALAR_TYPE = 10,
     NUMPY_DTYPE_FROM_NUMBER = 45,
     NUMPY_DTYPE_FROM_TYPE = 58,
     NUMPY_NEW_FROM_DTYPE = 94,
@@ -251,6 +252,13 @@ bool dlpark__py_is_ndarray(const dlpark__py_numpy *numpy, const PyTypeObject *ty
     return type == numpy->array_type;
 }
 
+bool dlpark__py_numpy_is_scalar(dlpark__py_state *state, PyObject *object)
+{
+    const dlpark__py_numpy *numpy = dlpark__py_numpy_get(state);
+
+    return numpy != NULL && PyObject_TypeCheck(object, numpy->scalar_type);
+}
+
 /* ---- The table ---- */
 
 static uintptr_t numpy_entry(void *const *table, int at)
@@ -303,6 +311,7 @@ static dlpark__py_numpy *numpy_make(void *const *table)
     if (numpy == NULL)
         return NULL;
     numpy->array_type = table[NUMPY_ARRAY_TYPE];
+    numpy->scalar_type = table[NUMPY_SCALAR_TYPE];
     numpy_fill_numbers(numpy);
     numpy->dtype_from_number = (PyObject * (*)(int)) numpy_entry(table, NUMPY_DTYPE_FROM_NUMBER);
     numpy->dtype_from_type = (PyObject * (*)(PyObject *)) numpy_entry(table, NUMPY_DTYPE_FROM_TYPE);
