@@ -186,8 +186,8 @@ def test_modes():
 @pytest.mark.parametrize(
     "mode, dtype, error, message",
     [
-        ("wrap", "float16", ValueError, "overflow is 'wrap', which has no meaning for float16"),
-        ("satall", "int8", ValueError, "overflow is 'satall', which has no meaning for int8"),
+        ("wrap", "float16", ValueError, "overflow is 'wrap', which has no meaning for float16: expected 'nosat', 'satfinite', 'satall' or 'refuse'"),
+        ("satall", "int8", ValueError, "overflow is 'satall', which has no meaning for int8: expected 'wrap', 'saturate' or 'refuse'"),
         ("clip", "int8", ValueError, "overflow is 'clip', expected 'nosat', 'satfinite'"),
         (1, "int8", TypeError, "overflow is 1, expected a str or None"),
     ],
