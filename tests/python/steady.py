@@ -20,6 +20,7 @@ def assert_steady(call, times, watched=(), rounds=12):
     """
     things = [*watched, *SHARED]
     counts = [array.array("q", bytes(8 * (len(things) + 3))) for _ in range(rounds + 1)]
+    gc.collect()
     gc.freeze()  # or every collection would go through all that the test run has made, which conftest.py thaws
     _measure(things, counts[0])
     for before, after in itertools.pairwise(counts):
