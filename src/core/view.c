@@ -91,7 +91,7 @@ dlpark_status dlpark__view_check_places(const dlpark_view *view, dlpark_error *e
 
 bool dlpark__view_meets(const dlpark_view *first, const dlpark_view *second)
 {
-    int64_t first_low, first_high, second_low, second_high;
+    int64_t first_low = 0, first_high = 0, second_low = 0, second_high = 0; /* gcc does not see that they are set */
     uintptr_t first_data = (uintptr_t)first->data, second_data = (uintptr_t)second->data;
 
     dlpark__view_byte_range(first, &first_low, &first_high);

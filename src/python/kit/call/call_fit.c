@@ -121,7 +121,7 @@ static int fit_kind(DLDataType dtype)
 static bool fit_dtype(const dlpark__call_reader *reader, const dlpark_spec *spec, DLDataType *out)
 {
     DLDataType from = reader->view->dtype;
-    DLDataType same;
+    DLDataType same = from; /* gcc does not see that it is set */
     int32_t count = spec->ndtypes;
 
     if (count == 0 && dlpark_spec_dtype(spec, &reader->call->bound, &same, NULL) != DLPARK_OK)
