@@ -176,19 +176,30 @@ def pytest(stage, *arguments, tests="tests/python", env=None, before=(), part=""
     return results
 
 
+# Counts every reference and block in its process, which the threads of loaded frameworks change: it gets one of its own.
+STEADY = ROOT / "tests" / "python" / "test_steady.py"
+
+
+def pytest_and_steady(stage, *arguments, env):
+    """tests/python in one process, but what needs one of its own."""
+    results = pytest(stage, *arguments, f"--ignore={STEADY}", env=env)
+    return results + pytest(stage, *arguments, tests=str(STEADY), env=env, part="-steady")
+
+
 def pytest_side_by_side(stage, *arguments, env):
     """tests/python in as many processes as there are processors, each with some of the files.
 
     The others are told to it as ignored: a file that is named is run even where conftest.py says that it is not."""
-    files = sorted((ROOT / "tests" / "python").glob("test_*.py"))
+    files = sorted(file for file in (ROOT / "tests" / "python").glob("test_*.py") if file != STEADY)
     count = min(int(JOBS), 4)
 
     def part(i):
-        others = [f"--ignore={file}" for file in files if file not in files[i::count]]
+        others = [f"--ignore={file}" for file in [STEADY, *files] if file not in files[i::count]]
         return pytest(stage, *arguments, *others, env=env, part=f"-{i}")
 
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
-        return [result for results in pool.map(part, range(count)) for result in results]
+        results = [result for results in pool.map(part, range(count)) for result in results]
+    return results + pytest(stage, *arguments, tests=str(STEADY), env=env, part="-steady")
 
 
 # ---- The stages ------------------------------------------------------------------------------------------------------
@@ -302,7 +313,7 @@ def site_environment(site):
 def stage_python(stage):
     """The wheel, installed, and the Python tests."""
     site = installed(stage)
-    return pytest(stage, env={**site_environment(site), "DLPARK_PROBE": str(build_probe(stage))})
+    return pytest_and_steady(stage, env={**site_environment(site), "DLPARK_PROBE": str(build_probe(stage))})
 
 
 def stage_python_asan(stage):
