@@ -222,6 +222,22 @@ static void test_lanes_side_by_side(void **state)
                  dlpark_cast(&to, &from, NULL, e));
 }
 
+static void test_more_lanes_than_anybody_has(void **state)
+{
+    (void)state;
+    enum { LANES = 1001 };
+    static uint8_t in[LANES], out[(4 * LANES + 7) / 8];
+    dlpark_view from = view_as(in, DLPARK_DTYPE(kDLUInt, 8, LANES), 0, NULL, NULL, 0);
+    dlpark_view to =
+        view_as(out, DLPARK_DTYPE(kDLUInt, 4, LANES), 0, NULL, NULL, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
+
+    memset(in, 0x7, sizeof in);
+    memset(out, 0xFF, sizeof out);
+    assert_ok(dlpark_cast(&to, &from, NULL, e));
+    assert_int_equal(out[0], 0x77);
+    assert_int_equal(out[sizeof out - 1], 0x07);
+}
+
 static void test_nothing_and_one(void **state)
 {
     (void)state;
@@ -423,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_packed_neighbours_stay),
         cmocka_unit_test(test_padded_elements_have_clean_bytes),
         cmocka_unit_test(test_lanes_side_by_side),
+        cmocka_unit_test(test_more_lanes_than_anybody_has),
         cmocka_unit_test(test_nothing_and_one),
         cmocka_unit_test(test_values_are_refused_before_anything_is_written),
         cmocka_unit_test(test_counts),

@@ -103,7 +103,7 @@ static dlpark_status cast_check_overlap(const dlpark__cast_job *job, const dlpar
 static dlpark_status cast_write(const dlpark__cast_job *job, const dlpark_view *to, const dlpark_view *from,
                                 dlpark_error *err)
 {
-    static const unsigned char zeros[DLPARK_MAX_NDIM];
+    static const unsigned char zeros[(6 * UINT16_MAX + 7) / 8]; /* an element of as many lanes as there can be */
     dlpark__cast_chain chain;
 
     if (cast_has_rest(to))
