@@ -80,6 +80,7 @@ extern const dlpark__cast_step dlpark__cast_avx512[DLPARK__CAST_STEPS];
 #elif defined(__aarch64__) && defined(__GNUC__) && defined(__ARM_NEON)
 #define DLPARK__KERNELS_NEON 1
 extern const dlpark__kernels dlpark__kernels_neon;
+extern const dlpark__cast_step dlpark__cast_neon[DLPARK__CAST_STEPS];
 #endif
 
 /* ---- kernels.c ---- */

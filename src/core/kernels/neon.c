@@ -11,7 +11,7 @@
 #define VECTOR_LANES        1
 #define VECTOR_NAME(name)   neon_##name
 #define VECTOR_BELOW        dlpark__kernels_generic
-#define VECTOR_CAST         NULL
+#define VECTOR_CAST         dlpark__cast_neon
 #define VECTOR_ONLY_STREAMS 0
 
 #define VECTOR_LOAD(p, step)      ((void)(step), vld1q_u8(p))
