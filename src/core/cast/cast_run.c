@@ -13,19 +13,22 @@
 
 /* ---- The floating-point unit ---- */
 
-/* Rounding to nearest, subnormal numbers kept, nothing trapped: what the steps rely on. Returns what was set. */
-static unsigned tile_set_float_mode(unsigned mode)
+/* Rounding to nearest, subnormal numbers kept, nothing trapped: what the steps rely on. Returns what was set, and which
+ * flags were raised: whoever sets that again lowers those that the steps have raised. */
+static uint64_t tile_set_float_mode(uint64_t mode)
 {
 #if defined(__x86_64__) || defined(__SSE2__)
     unsigned before = _mm_getcsr();
     if (before != mode)
-        _mm_setcsr(mode);
+        _mm_setcsr((unsigned)mode);
     return before;
 #elif defined(__aarch64__)
-    uint64_t before;
+    uint64_t before, flags;
     __asm__ volatile("mrs %0, fpcr" : "=r"(before));
-    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)mode));
-    return (unsigned)before;
+    __asm__ volatile("mrs %0, fpsr" : "=r"(flags));
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode & UINT32_MAX));
+    __asm__ volatile("msr fpsr, %0" : : "r"(mode >> 32));
+    return flags << 32 | before;
 #else
     return mode;
 #endif
@@ -242,7 +245,7 @@ void dlpark__cast_run(const dlpark__cast_job *job, dlpark__cast_chain *chain, co
     state.from.walk = state.to.walk;
     state.to.done = state.from.done = 0;
 
-    unsigned mode = tile_set_float_mode(TILE_FLOAT_MODE);
+    uint64_t mode = tile_set_float_mode(TILE_FLOAT_MODE);
     int64_t total = tile_total(&state.to.walk);
     if (total >= TILE_TABLE_PAYS)
         dlpark__cast_chain_tabulate(chain, job);
