@@ -49,7 +49,7 @@ nightly-fuzz: ## libFuzzer on checks, views and specs; the same
 nightly-property: ## random programs of views and copies against NumPy; the same
 	@tools/setup nightly-property tools/nightly property
 
-nightly-arch: ## the unit tests on s390x and armhf under qemu, and as 32-bit x86
+nightly-arch: ## the unit tests on s390x, AArch64 and armhf under qemu, and as 32-bit x86
 	@tools/setup nightly-arch tools/nightly arch
 
 symbols: ## tests/abi/symbols.txt anew: the names that the shared library exports
