@@ -76,6 +76,22 @@ static void test_modes_of_floats(void **state)
     assert_memory_equal(out, ((uint8_t[]){0x7E, 0xFE, 0x7E}), 3);
 }
 
+/* Rounded down, what is beyond all powers is no power all the same. */
+static void test_scales_end(void **state)
+{
+    (void)state;
+    double in[] = {0x1.8p127, 0x1.fffffffffffffp127, 0x1p128, 0x1.8p500};
+    uint8_t out[4];
+    dlpark_view from = row(in, DLPARK_F64, 4), to = row(out, DLPARK_F8_E8M0FNU, 4);
+    dlpark_cast_options options = {.scale = DLPARK_SCALE_DOWN};
+
+    assert_ok(dlpark_cast(&to, &from, &options, e));
+    assert_memory_equal(out, ((uint8_t[]){0xFE, 0xFE, 0xFF, 0xFF}), 4);
+    options.overflow = DLPARK_OVERFLOW_SATFINITE;
+    assert_ok(dlpark_cast(&to, &from, &options, e));
+    assert_memory_equal(out, ((uint8_t[]){0xFE, 0xFE, 0xFE, 0xFE}), 4);
+}
+
 static void test_bools_are_0_and_1(void **state)
 {
     (void)state;
@@ -431,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_floats_become_halves),
         cmocka_unit_test(test_the_default_of_each_kind),
         cmocka_unit_test(test_modes_of_floats),
+        cmocka_unit_test(test_scales_end),
         cmocka_unit_test(test_bools_are_0_and_1),
         cmocka_unit_test(test_complex_numbers),
         cmocka_unit_test(test_equal_dtypes_keep_their_bits),

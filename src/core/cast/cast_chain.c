@@ -162,8 +162,13 @@ static void chain_to_float(dlpark__cast_chain *chain, const dlpark__cast_job *jo
             chain_add(chain, DLPARK__CAST_FINITE_8 + chain_width(bits));
         return;
     }
+    bool is_scale = job->to.format->flavour == DLPARK__FLOAT_E8M0;
+    if (is_scale && hub == CHAIN_F64 && job->scale == DLPARK_SCALE_DOWN && !chain->params.saturates) {
+        chain->count = -1; /* rounded to odd, what is beyond float32 would come down to the largest power */
+        return;
+    }
     chain_add(chain, chain_odds[hub]);
-    if (job->to.format->flavour == DLPARK__FLOAT_E8M0) {
+    if (is_scale) {
         chain_add(chain, DLPARK__CAST_SCALE_OF_F32);
         return;
     }
