@@ -40,7 +40,7 @@ coverage: ## branch coverage of the core, which must be whole; a page for each s
 bench: ## what is measured, beside its peers
 	@tools/setup bench bench/run.sh
 
-nightly-exhaustive: ## every small layout against oracles, at most an hour; MINUTES=N for less; adds up in docs/nightly.md
+nightly-exhaustive: ## every small layout, and every float32 cast, against oracles, at most an hour; MINUTES=N for less; adds up in docs/nightly.md
 	@tools/setup nightly-exhaustive tools/nightly exhaustive
 
 nightly-fuzz: ## libFuzzer on checks, views and specs; the same

@@ -121,21 +121,24 @@ void sweep_fail(const sweep_layout *layout, const char *format, ...)
 static const struct {
     const char *name;
     sweep_run *run;
+    int shards;
 } sweeps[] = {
-    {"check", sweep_check}, {"layout", sweep_layouts},  {"overlap", sweep_overlap},
-    {"copy", sweep_copy},   {"reshape", sweep_reshape}, {"move", sweep_move},
+    {"check", sweep_check, SWEEP_SHARDS},     {"layout", sweep_layouts, SWEEP_SHARDS},
+    {"overlap", sweep_overlap, SWEEP_SHARDS}, {"copy", sweep_copy, SWEEP_SHARDS},
+    {"reshape", sweep_reshape, SWEEP_SHARDS}, {"move", sweep_move, SWEEP_SHARDS},
+    {"cast", sweep_cast, SWEEP_CAST_SHARDS},
 };
 
 int main(int count, char **words)
 {
     if (count == 2 && strcmp(words[1], "--list") == 0) {
         for (size_t i = 0; i < sizeof sweeps / sizeof sweeps[0]; i++)
-            printf("%s %d\n", sweeps[i].name, SWEEP_SHARDS);
+            printf("%s %d\n", sweeps[i].name, sweeps[i].shards);
         return 0;
     }
-    int first = count > 2 ? atoi(words[2]) : 0, past = count > 3 ? atoi(words[3]) : SWEEP_SHARDS;
     for (size_t i = 0; i < sizeof sweeps / sizeof sweeps[0] && count > 1; i++) {
-        if (strcmp(words[1], sweeps[i].name) != 0 || first < 0 || past > SWEEP_SHARDS || first >= past)
+        int first = count > 2 ? atoi(words[2]) : 0, past = count > 3 ? atoi(words[3]) : sweeps[i].shards;
+        if (strcmp(words[1], sweeps[i].name) != 0 || first < 0 || past > sweeps[i].shards || first >= past)
             continue;
         uint64_t cases = 0;
         for (int shard = first; shard < past; shard++)

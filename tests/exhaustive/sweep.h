@@ -1,6 +1,7 @@
 /*
  * Every layout of rank 0 to 4 with extents 0..3 and strides -4..4. A shard is one shape: shards 0 to 340 are the shapes
- * of rank 0, 1, 2, 3, 4 in turn, so that a prefix of the shards is a complete sweep of the lower ranks.
+ * of rank 0, 1, 2, 3, 4 in turn, so that a prefix of the shards is a complete sweep of the lower ranks. And every float32:
+ * sweep_cast.c says what its shards are.
  */
 #ifndef SWEEP_H
 #define SWEEP_H
@@ -10,8 +11,9 @@
 
 #include <dlpark/dlpark.h>
 
-#define SWEEP_NDIM   4
-#define SWEEP_SHARDS 341
+#define SWEEP_NDIM        4
+#define SWEEP_SHARDS      341
+#define SWEEP_CAST_SHARDS 4096
 
 typedef struct sweep_layout {
     int ndim;
@@ -41,7 +43,7 @@ sweep_layout sweep_ordered(const sweep_layout *like, int code, int64_t gap);
 
 /* Each runs one shard and returns the number of cases. */
 typedef uint64_t sweep_run(int shard);
-sweep_run sweep_check, sweep_copy, sweep_layouts, sweep_move, sweep_overlap, sweep_reshape;
+sweep_run sweep_cast, sweep_check, sweep_copy, sweep_layouts, sweep_move, sweep_overlap, sweep_reshape;
 
 /* Says what differs, with the layout, and ends the program. */
 _Noreturn void sweep_fail(const sweep_layout *layout, const char *format, ...) DLPARK_PRINTF(2, 3);
