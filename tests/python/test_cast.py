@@ -81,33 +81,53 @@ def test_every_code_comes_back(name):
     np.testing.assert_array_equal(again[finite], theirs[finite])
 
 
+# Significant bits, the exponent of the smallest number, the largest number, and what is beyond it.
+ROUNDED = {
+    "float32": (24, -149, 2**128 - 2**104, math.inf),
+    "float16": (11, -24, 65504, math.inf),
+    "bfloat16": (8, -133, 2**128 - 2**120, math.inf),
+    "float8_e3m4": (5, -6, 15.5, math.inf),
+    "float8_e4m3": (4, -9, 240, math.inf),
+    "float8_e4m3b11fnuz": (4, -13, 30, math.nan),
+    "float8_e4m3fn": (4, -9, 448, math.nan),
+    "float8_e4m3fnuz": (4, -10, 240, math.nan),
+    "float8_e5m2": (3, -16, 57344, math.inf),
+    "float8_e5m2fnuz": (3, -17, 57344, math.nan),
+    "float6_e2m3fn": (4, -3, 7.5, 7.5),
+    "float6_e3m2fn": (3, -4, 28, 28),
+    "float4_e2m1fn": (2, -1, 6, 6),
+}
+
+
 def nearest(value, name):
-    """The value of a 16-bit float that is nearest to a Fraction, ties to even, by arithmetic with fractions alone."""
-    digits, lowest, top = (11, -24, 15) if name == "float16" else (8, -133, 127)
+    """The value of a float that is nearest to a Fraction, ties to even, by arithmetic with fractions alone."""
+    digits, lowest, largest, beyond = ROUNDED[name]
     sign, size = (-1 if value < 0 else 1), abs(value)
     if size == 0:
         return 0.0
-    exponent = math.floor(math.log2(size.numerator) - math.log2(size.denominator)) + 2
-    while fractions.Fraction(2) ** exponent > size:
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if fractions.Fraction(2) ** exponent > size:
         exponent -= 1
     unit = fractions.Fraction(2) ** max(exponent - digits + 1, lowest)
     rounded = round(size / unit) * unit  # Python rounds halves to even
-    return sign * (math.inf if rounded >= fractions.Fraction(2) ** (top + 1) else float(rounded))
+    return sign * (beyond if rounded > largest else float(rounded))
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ROUNDED)
 @pytest.mark.parametrize("source", ["float64", "int64", "uint64"])
 def test_wide_numbers_are_rounded_once(name, source):
-    """What lies within one unit of the last place of the source of every kind of boundary."""
+    """What lies within one unit of the last place of the source of every kind of boundary: 10,000 of each."""
+    digits, lowest, largest, _ = ROUNDED[name]
     if source == "float64":
-        grid = rng.integers(-(2**12), 2**12, 2500).astype(np.float64) * 2.0 ** rng.integers(-145, 10, 2500)
+        exponents = rng.integers(lowest - 3, math.frexp(largest)[1] - digits + 1, 2500)
+        grid = rng.integers(-(2 ** (digits + 1)), 2 ** (digits + 1), 2500).astype(np.float64) * 2.0**exponents
         values = np.concatenate([grid, np.nextafter(grid, np.inf), np.nextafter(grid, -np.inf), grid * (1 + 2.0**-40)])
     else:
-        high = rng.integers(1, 2**12, 2500) << rng.integers(0, 50, 2500)
+        high = rng.integers(1, 2 ** (digits + 1), 2500) << rng.integers(0, 62 - digits, 2500)
         values = np.concatenate([high, high - 1, high + 1, -high if source == "int64" else high + 2]).astype(source)
     ours = dlpark.from_dlpack(values).astype(name).tolist()
     expected = [nearest(fractions.Fraction(value), name) for value in values.tolist()]
-    assert ours == expected
+    np.testing.assert_array_equal(ours, expected)
 
 
 def test_wide_floats_as_numpy_has_them():
