@@ -78,8 +78,8 @@ typedef struct dlpark_cast_options {
  * Bool:     every stored byte but 0 is true, and 0 or 1 is written; any value but 0, NaN too, becomes true.
  * Same:     between equal dtypes nothing is converted: this is dlpark_copy(), and bits stay as they are.
  * Packing:  packed sub-byte elements may lie at any bit offset, and either side may be padded.
- * Overlap:  refused, unless both begin at the same byte, the elements of `to` are no larger and lie nowhere behind those
- *           of `from` in the order of memory: a compact tensor can be narrowed in place.
+ * Overlap:  refused, unless both begin at the same byte, the elements of `to` and their lanes are no larger and lie
+ *           nowhere behind those of `from` in the order of memory: a compact tensor can be narrowed in place.
  * Threads:  any, as for the memory itself. Bytes that packed elements share with neighbours are written back.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_cast(const dlpark_view *to, const dlpark_view *from,

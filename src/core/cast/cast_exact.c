@@ -40,6 +40,8 @@ static uint64_t exact_word(const unsigned char *from, unsigned bits)
     uint64_t eight;
 
     switch (bits) {
+    case 8:
+        return *from;
     case 16:
         memcpy(&two, from, sizeof two);
         return two;
