@@ -9,6 +9,7 @@ use dlpark::python::{
 };
 use dlpark::tensor::TensorRef;
 use dlpark::{versioned, DlpackFlags, Managed};
+use half::{bf16, f16};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -207,6 +208,33 @@ fn ones() -> PyResult<Tensor> {
     Ok(Tensor { held: Arc::new(Held(ImportedDlpack::Versioned(vector()?))) })
 }
 
+/// Numbers of one type as numbers of another, by the crate `half`: both are bytes, as the machine has them.
+macro_rules! converted {
+    ($bytes:expr, $from:ty, $convert:expr) => {
+        $bytes
+            .chunks_exact(size_of::<$from>())
+            .flat_map(|chunk| $convert(<$from>::from_ne_bytes(chunk.try_into().unwrap())).to_ne_bytes())
+            .collect()
+    };
+}
+
+/// Bytes of float32 or float64 to float16 or bfloat16, or the reverse: `by_half("f64", "bf16", bytes)`.
+#[pyfunction]
+fn by_half<'py>(py: Python<'py>, from: &str, to: &str, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let made: Vec<u8> = match (from, to) {
+        ("f32", "f16") => converted!(bytes, f32, f16::from_f32),
+        ("f64", "f16") => converted!(bytes, f64, f16::from_f64),
+        ("f32", "bf16") => converted!(bytes, f32, bf16::from_f32),
+        ("f64", "bf16") => converted!(bytes, f64, bf16::from_f64),
+        ("f16", "f32") => converted!(bytes, f16, f16::to_f32),
+        ("f16", "f64") => converted!(bytes, f16, f16::to_f64),
+        ("bf16", "f32") => converted!(bytes, bf16, bf16::to_f32),
+        ("bf16", "f64") => converted!(bytes, bf16, bf16::to_f64),
+        _ => return Err(PyTypeError::new_err("by_half() converts f32 and f64 to f16 and bf16, and back")),
+    };
+    Ok(PyBytes::new(py, &made))
+}
+
 #[pymodule]
 fn dlpark_rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Tensor>()?;
@@ -217,5 +245,6 @@ fn dlpark_rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(matrices_by_view, module)?)?;
     module.add_function(wrap_pyfunction!(ones_like, module)?)?;
     module.add_function(wrap_pyfunction!(ones, module)?)?;
+    module.add_function(wrap_pyfunction!(by_half, module)?)?;
     module.add("__version__", "0.10.0")
 }
