@@ -69,7 +69,8 @@ typedef struct dlpark_cast_options {
  * @return DLPARK_OK; DLPARK_E_RANK; DLPARK_E_SHAPE; DLPARK_E_STRIDES (`to` has a stride of 0); DLPARK_E_DTYPE (opaque or
  *         128-bit elements, other lanes, complex to real without `real_part`); DLPARK_E_ARGUMENT (an option that is none,
  *         or has no meaning for this destination; memory that overlaps, see below); DLPARK_E_VALUE (DLPARK_OVERFLOW_REFUSE);
- *         DLPARK_E_DEVICE; DLPARK_E_READ_ONLY. Nothing is written on failure.
+ *         DLPARK_E_DEVICE; DLPARK_E_READ_ONLY; DLPARK_E_MEMORY (equal dtypes, where a copy that overlaps needs some).
+ *         Nothing is written on failure.
  *
  * Rounding: once, from the source's exact value, to nearest with ties to even; to integers by truncation. No mode of the
  *           floating-point unit matters, none is changed, and no flag of it is raised.

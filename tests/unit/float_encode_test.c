@@ -73,6 +73,17 @@ static void test_the_golden_table(void **state)
     assert_int_equal(rows, 240);
 }
 
+static void test_what_is_no_float(void **state)
+{
+    (void)state;
+    const DLDataType dtypes[] = {{kDLFloat, 128, 1}, {kDLFloat, 8, 1},         {kDLComplex, 16, 1}, {kDLInt, 32, 1},
+                                 {kDLBool, 8, 1},    {kDLOpaqueHandle, 64, 1}, {200, 32, 1}};
+
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
+        assert_null(dlpark__float_format_of(dtypes[i]));
+    assert_ptr_equal(dlpark__float_format_of(DLPARK_C128), dlpark__float_format_of(DLPARK_F64));
+}
+
 /* ---- Beside an oracle that shares nothing ---- */
 
 /* Events as the oracle names them. */
@@ -334,6 +345,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_golden_table),
+        cmocka_unit_test(test_what_is_no_float),
         cmocka_unit_test(test_around_every_boundary),
         cmocka_unit_test(test_anywhere),
         cmocka_unit_test(test_singles_as_the_processor_rounds),

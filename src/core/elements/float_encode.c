@@ -24,11 +24,9 @@ dlpark__real dlpark__real_of_integer(uint64_t low, bool negative)
 
 /* ---- To floats ---- */
 
-/* Drops `count` bits, 0 or more, to nearest with ties to even. */
+/* Drops `count` bits, 1 or more, to nearest with ties to even. */
 static uint64_t encode_round(uint64_t significand, int32_t count, unsigned *events)
 {
-    if (count == 0)
-        return significand;
     if (count > 64) { /* less than half of the last place */
         *events |= DLPARK__EVENT_INEXACT;
         return 0;
