@@ -18,7 +18,7 @@ uint64_t cast_get(const unsigned char *block, int64_t at, unsigned nbits)
     for (unsigned done = 0, some; done < nbits; done += some, at += some) {
         unsigned bit = (unsigned)(at % 8);
         some = cast_least(8 - bit, nbits - done);
-        value |= (uint64_t)(block[at / 8] >> bit & ((1u << some) - 1)) << done;
+        value |= (uint64_t)((unsigned)block[at / 8] >> bit & ((1u << some) - 1)) << done;
     }
     return value;
 }

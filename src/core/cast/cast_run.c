@@ -72,6 +72,7 @@ static void tile_move(unsigned char *to, int64_t to_step, const unsigned char *f
         TILE_MOVE(1);
         TILE_MOVE(2);
         TILE_MOVE(4);
+    default: /* there is no other */
         TILE_MOVE(8);
     }
 }
