@@ -60,22 +60,21 @@ static void batch_check(const sweep_batch *batch, const char *set)
     }
 }
 
-/* In the modes that the destination has, in turn. */
-static void batch_flush(sweep_batch *batch)
+static unsigned batch_modes(DLDataType dtype)
 {
-    static unsigned turn;
+    return !nearest_is_float(dtype) ? 2 : dtype.code == kDLFloat8_e8m0fnu ? 9 : 3;
+}
+
+static void batch_run(sweep_batch *batch, unsigned mode)
+{
     const dlpark__kernels *set;
     unsigned events = 0;
 
-    if (batch->count == 0)
-        return;
     if (nearest_is_float(batch->way.dtype))
-        batch->way.overflow = (dlpark_overflow)(DLPARK_OVERFLOW_NOSAT + turn % 3);
+        batch->way.overflow = (dlpark_overflow)(DLPARK_OVERFLOW_NOSAT + mode % 3);
     else
-        batch->way.overflow = turn % 2 == 0 ? DLPARK_OVERFLOW_SATURATE : DLPARK_OVERFLOW_WRAP;
-    if (batch->way.dtype.code == kDLFloat8_e8m0fnu)
-        batch->way.scale = (dlpark_scale_rounding)(turn / 3 % 3);
-    turn++;
+        batch->way.overflow = mode == 0 ? DLPARK_OVERFLOW_SATURATE : DLPARK_OVERFLOW_WRAP;
+    batch->way.scale = (dlpark_scale_rounding)(mode / 3);
     for (int64_t i = 0; i < batch->count; i++) {
         nearest_number number = nearest_value(batch->from, batch->codes[i]);
         batch->expected[i] = nearest_code(batch->way.dtype, &number, batch->way.overflow, batch->way.scale, &events);
@@ -85,6 +84,21 @@ static void batch_flush(sweep_batch *batch)
         batch_check(batch, set->name);
     }
     dlpark__kernels_use(NULL);
+}
+
+/* In all modes that the destination has, or where it has many boundaries, in one after the other. */
+static void batch_flush(sweep_batch *batch)
+{
+    static unsigned turn;
+    unsigned modes = batch_modes(batch->way.dtype);
+
+    if (batch->count == 0)
+        return;
+    if (batch->way.dtype.bits > 8)
+        batch_run(batch, turn++ % modes);
+    else
+        for (unsigned mode = 0; mode < modes; mode++)
+            batch_run(batch, mode);
     batch->total += (uint64_t)batch->count;
     batch->count = 0;
 }
