@@ -30,8 +30,8 @@ typedef enum dlpark_overflow {
     DLPARK_OVERFLOW_WRAP,
     /** to integers: truncated, then the nearest value that there is; NaN becomes 0 */
     DLPARK_OVERFLOW_SATURATE,
-    /** to anything: nothing is written, and the first such element is named. To integers that goes for infinity and NaN
-     *  as well; to floats they are no overflow, and become what NOSAT says. */
+    /** to anything: nothing is written, and the first such element is named. That goes for infinity and NaN as well where
+     *  the dtype has none: both in integers, float6 and float4, infinity in the FN and FNUZ formats and e8m0. */
     DLPARK_OVERFLOW_REFUSE,
     DLPARK_OVERFLOW_PIN_32 = 0x7fffffff
 } dlpark_overflow;

@@ -6,6 +6,7 @@
 
 #include "cast.h"
 #include "check.h"
+#include "code.h"
 #include "compare.h"
 #include "copy.h"
 #include "device.h"

@@ -1,5 +1,5 @@
 /**
- * One element of a view as a number, whatever its dtype.
+ * One element of a view as a number, whatever its dtype: read, and written.
  *
  *     dlpark_scalar scalar;
  *     DLPARK_TRY(dlpark_element_read(&view, (int64_t[]){1, 2}, 0, &scalar, err));
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cast.h"
 #include "dlpack.h"
 #include "status.h"
 #include "view.h"
@@ -75,6 +76,26 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_element_read(const dlpark_view 
  * @param out   out. The fields of its kind; the others are not written.
  */
 DLPARK_API void dlpark_element_load(const dlpark_view *view, int64_t at, uint32_t lane, dlpark_scalar *out);
+
+/**
+ * Makes one lane of one element a number, by the rules of dlpark_cast() from the scalar's kind: float64, complex128, int64
+ * or uint64. What was read from a view can be written to another of any dtype.
+ *
+ * @param view     in; its memory is written. Host accessible and writable.
+ * @param index    in, borrowed. As for reading.
+ * @param lane     in. As for reading.
+ * @param scalar   in, borrowed. The fields of its kind are read. Of a float that is `re` alone.
+ * @param options  in, borrowed, optional. What becomes of a value that the dtype does not hold. NULL: the default.
+ * @param err      out, optional. Names the index, or the value.
+ * @return DLPARK_OK; as dlpark_element_read(); DLPARK_E_READ_ONLY; DLPARK_E_DTYPE (opaque or 128-bit elements; complex to
+ *         real without the option); DLPARK_E_VALUE (refused by the options, or an integer of more than 64 bits);
+ *         DLPARK_E_ARGUMENT (an opaque scalar, or an option that is none). Nothing is written on failure.
+ * Units:   of packed sub-byte elements the neighbours' bits stay, and are written back.
+ * Threads: any, as for writing the memory itself; no mode of the floating-point unit matters.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_element_write(const dlpark_view *view, const int64_t *index,
+                                                               uint32_t lane, const dlpark_scalar *scalar,
+                                                               const dlpark_cast_options *options, dlpark_error *err);
 
 DLPARK_END_C
 

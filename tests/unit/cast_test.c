@@ -305,6 +305,25 @@ static void test_values_are_refused_before_anything_is_written(void **state)
     assert_fails(DLPARK_E_VALUE, "element [0, 0] is 1000000, which f16 does not hold",
                  dlpark_cast(&to, &from, &options, e));
 
+    /* Where there is no infinity, or no NaN, that is what does not fit. */
+    static const DLDataType without[] = {{kDLFloat8_e4m3fn, 8, 1},   {kDLFloat8_e4m3fnuz, 8, 1},
+                                         {kDLFloat8_e5m2fnuz, 8, 1}, {kDLFloat8_e4m3b11fnuz, 8, 1},
+                                         {kDLFloat8_e8m0fnu, 8, 1},  {kDLFloat6_e2m3fn, 6, 1},
+                                         {kDLFloat6_e3m2fn, 6, 1},   {kDLFloat4_e2m1fn, 4, 1}};
+    in[0] = 1;
+    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
+        to = view_as(halves, without[i], 2, shape, NULL, 0);
+        assert_ok(dlpark_cast(&to, &from, &options, e));
+        in[4] = -(double)INFINITY;
+        assert_fails(DLPARK_E_VALUE, "element [1, 1] is -inf, which f", dlpark_cast(&to, &from, &options, e));
+        in[4] = (double)NAN;
+        if (without[i].bits == 8)
+            assert_ok(dlpark_cast(&to, &from, &options, e));
+        else
+            assert_fails(DLPARK_E_VALUE, "is nan, which f", dlpark_cast(&to, &from, &options, e));
+        in[4] = 5;
+    }
+
     float pairs[] = {1, 2, 3, 1e9f};
     const int64_t two = 2;
     from = view_as(pairs, DLPARK_C64, 1, &two, NULL, 0);

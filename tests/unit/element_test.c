@@ -355,6 +355,127 @@ static void test_what_cannot_be_read_is_refused(void **state)
     assert_memory_equal(&scalar, &before, sizeof scalar);
 }
 
+/* ---- Writing ---- */
+
+/* A view that may be written. */
+static dlpark_view writable(void *data, DLDataType dtype, uint64_t flags, int32_t ndim, const int64_t *shape,
+                            const int64_t *strides)
+{
+    dlpark_view view = view_of(data, dtype, flags, ndim, shape, strides);
+
+    assert_ok(dlpark_view_allow_write(&view, e));
+    return view;
+}
+
+static dlpark_scalar number(double value)
+{
+    return (dlpark_scalar){.kind = DLPARK_SCALAR_FLOAT, .re = value};
+}
+
+static void test_what_is_written_is_read(void **state)
+{
+    (void)state;
+    static const DLDataType dtypes[] = {{kDLInt, 4, 1},           {kDLUInt, 1, 1},         {kDLInt, 64, 1},
+                                        {kDLBool, 8, 1},          {kDLFloat, 16, 1},       {kDLBfloat, 16, 1},
+                                        {kDLFloat6_e2m3fn, 6, 1}, {kDLComplex, 64, 1},     {kDLFloat, 32, 3},
+                                        {kDLFloat6_e3m2fn, 6, 2}, {kDLFloat4_e2m1fn, 4, 1}};
+    unsigned char memory[256], before[256];
+
+    for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
+        for (int padded = 0; padded < 2; padded++) {
+            uint64_t flags = padded ? DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED : 0;
+            dlpark_view view = writable(memory, dtypes[d], flags, 1, (int64_t[]){7}, NULL);
+            for (int64_t i = 0; i < 7; i++)
+                for (uint32_t lane = 0; lane < dtypes[d].lanes; lane++) {
+                    dlpark_scalar scalar = number(1), read;
+                    memset(memory, 0, sizeof memory);
+                    assert_ok(dlpark_element_write(&view, &i, lane, &scalar, NULL, e));
+                    assert_ok(dlpark_element_read(&view, &i, lane, &read, e));
+                    bool is_float = read.kind == DLPARK_SCALAR_FLOAT || read.kind == DLPARK_SCALAR_COMPLEX;
+                    assert_double(is_float ? read.re : (double)read.low, 1);
+                    /* Every other lane stays as it is. */
+                    for (int64_t j = 0; j < 7; j++)
+                        for (uint32_t other = 0; other < dtypes[d].lanes; other++) {
+                            assert_ok(dlpark_element_read(&view, &j, other, &scalar, e));
+                            if (j != i || other != lane)
+                                assert_double(is_float ? scalar.re : (double)scalar.low, 0);
+                        }
+                    /* And what was read can be written again. */
+                    memcpy(before, memory, sizeof memory);
+                    assert_ok(dlpark_element_write(&view, (int64_t[]){i - 7}, lane, &read, NULL, e));
+                    assert_memory_equal(memory, before, sizeof memory);
+                }
+        }
+}
+
+static void test_neighbours_of_a_packed_element_stay(void **state)
+{
+    (void)state;
+    unsigned char bytes[] = {0xFF, 0xFF, 0xFF};
+    dlpark_view view = writable(bytes, DLPARK_U4, 0, 1, (int64_t[]){6}, NULL);
+    dlpark_scalar zero = {.kind = DLPARK_SCALAR_UINT};
+
+    assert_ok(dlpark_element_write(&view, (int64_t[]){3}, 0, &zero, NULL, e));
+    assert_memory_equal(bytes, ((unsigned char[]){0xFF, 0x0F, 0xFF}), 3);
+    assert_ok(dlpark_view_slice(&view, 0, 1, DLPARK_NONE, 2, e));
+    assert_ok(dlpark_element_write(&view, (int64_t[]){0}, 0, &zero, NULL, e));
+    assert_memory_equal(bytes, ((unsigned char[]){0x0F, 0x0F, 0xFF}), 3);
+}
+
+static void test_writing_has_the_rules_of_the_cast(void **state)
+{
+    (void)state;
+    int8_t values[2] = {0, 0};
+    dlpark_view view = writable(values, DLPARK_I8, 0, 1, (int64_t[]){2}, NULL);
+    const int64_t second = 1;
+    dlpark_scalar scalar = number(1000.5);
+    dlpark_scalar integer = {.kind = DLPARK_SCALAR_INT, .low = (uint64_t)-200, .high = UINT64_MAX};
+    dlpark_scalar yes = {.kind = DLPARK_SCALAR_BOOL, .low = 1};
+    dlpark_scalar complex = {.kind = DLPARK_SCALAR_COMPLEX, .re = 3, .im = 4};
+
+    assert_ok(dlpark_element_write(&view, &second, 0, &scalar, NULL, e));
+    assert_int_equal(values[1], 127);
+    assert_ok(dlpark_element_write(&view, &second, 0, &integer, NULL, e));
+    assert_int_equal(values[1], 56); /* integers wrap */
+    assert_ok(dlpark_element_write(&view, &second, 0, &yes, NULL, e));
+    assert_int_equal(values[1], 1);
+    assert_fails(DLPARK_E_VALUE, "-200, which i8 does not hold",
+                 dlpark_element_write(&view, &second, 0, &integer,
+                                      &(dlpark_cast_options){.overflow = DLPARK_OVERFLOW_REFUSE}, e));
+    assert_fails(DLPARK_E_DTYPE, "imaginary", dlpark_element_write(&view, &second, 0, &complex, NULL, e));
+    assert_ok(dlpark_element_write(&view, &second, 0, &complex, &(dlpark_cast_options){.real_part = true}, e));
+    assert_int_equal(values[1], 3);
+    assert_int_equal(values[0], 0);
+}
+
+static void test_what_cannot_be_written_is_refused(void **state)
+{
+    (void)state;
+    unsigned char bytes[32];
+    int64_t zero = 0;
+    dlpark_scalar one = {.kind = DLPARK_SCALAR_UINT, .low = 1};
+    dlpark_scalar wide = {.kind = DLPARK_SCALAR_INT, .low = 1, .high = 1};
+    dlpark_scalar opaque = {.kind = DLPARK_SCALAR_OPAQUE, .nbytes = 1};
+
+    memset(bytes, 7, sizeof bytes);
+    dlpark_view view = view_of(bytes, DLPARK_F32, DLPACK_FLAG_BITMASK_READ_ONLY, 1, (int64_t[]){2}, NULL);
+    assert_fails(DLPARK_E_READ_ONLY, "read-only", dlpark_element_write(&view, &zero, 0, &one, NULL, e));
+    view = view_of(bytes, DLPARK_F32, 0, 1, (int64_t[]){2}, NULL);
+    view.flags |= DLPARK_VIEW_UNKNOWN_WRITE;
+    assert_fails(DLPARK_E_READ_ONLY, "does not say", dlpark_element_write(&view, &zero, 0, &one, NULL, e));
+    view = writable(bytes, DLPARK_F32, 0, 1, (int64_t[]){2}, NULL);
+    assert_fails(DLPARK_E_INDEX, "index 2 ", dlpark_element_write(&view, (int64_t[]){2}, 0, &one, NULL, e));
+    assert_fails(DLPARK_E_ARGUMENT, "lane 1 ", dlpark_element_write(&view, &zero, 1, &one, NULL, e));
+    assert_fails(DLPARK_E_VALUE, "more than 64 bits", dlpark_element_write(&view, &zero, 0, &wide, NULL, e));
+    assert_fails(DLPARK_E_ARGUMENT, "kind 5", dlpark_element_write(&view, &zero, 0, &opaque, NULL, e));
+    view = writable(bytes, DLPARK_DTYPE(kDLInt, 128, 1), 0, 1, (int64_t[]){2}, NULL);
+    assert_fails(DLPARK_E_DTYPE, "i128", dlpark_element_write(&view, &zero, 0, &one, NULL, e));
+    view.device = DLPARK_DEVICE(kDLCUDA, 0);
+    assert_fails(DLPARK_E_DEVICE, "cuda:0", dlpark_element_write(&view, &zero, 0, &one, NULL, e));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        assert_int_equal(bytes[i], 7);
+}
+
 /* ---- binary128 ---- */
 
 #if defined(HAS_QUAD)
@@ -442,6 +563,10 @@ int main(void)
         cmocka_unit_test(test_an_element_is_found_by_its_index),
         cmocka_unit_test(test_a_packed_element_is_found_inside_its_byte),
         cmocka_unit_test(test_what_cannot_be_read_is_refused),
+        cmocka_unit_test(test_what_is_written_is_read),
+        cmocka_unit_test(test_neighbours_of_a_packed_element_stay),
+        cmocka_unit_test(test_writing_has_the_rules_of_the_cast),
+        cmocka_unit_test(test_what_cannot_be_written_is_refused),
 #if defined(HAS_QUAD)
         cmocka_unit_test(test_a_float_of_128_bits_is_the_nearest_double),
 #endif

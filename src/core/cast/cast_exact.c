@@ -228,10 +228,9 @@ static bool exact_find(void *context, const dlpark__cast_job *job, const dlpark_
     exact_search *search = context;
     exact_lane lane = exact_convert(job, search->from, from);
     unsigned events = lane.events[0] | lane.events[1];
-    bool to_integer = job->to.format == NULL && job->to.part.code != kDLBool;
 
     (void)to;
-    if ((events & DLPARK__EVENT_OVERFLOW) == 0 && !(to_integer && (events & DLPARK__EVENT_NAN) != 0))
+    if (!dlpark__real_is_lost(events, job->to.part))
         return true;
     search->found = true;
     search->at = from;

@@ -1,4 +1,8 @@
+#include <stddef.h>
 #include <string.h>
+
+#include <dlpark/cast.h>
+#include <dlpark/check.h>
 
 #include "element_parts.h"
 #include "float_parts.h"
@@ -210,8 +214,9 @@ void dlpark_element_load(const dlpark_view *view, int64_t at, uint32_t lane, dlp
     dlpark__element_load(data + bits / 8, (unsigned)(bits % 8), view->dtype, out);
 }
 
-dlpark_status dlpark_element_read(const dlpark_view *view, const int64_t *index, uint32_t lane, dlpark_scalar *out,
-                                  dlpark_error *err)
+/* Where an element lies, in elements from element 0, once it is known that there is such a lane of it. */
+static dlpark_status element_locate(const dlpark_view *view, const int64_t *index, uint32_t lane, int64_t *out,
+                                    dlpark_error *err)
 {
     uint64_t at = 0; /* unsigned: strides that mean nothing, as without elements, may be any number */
 
@@ -229,6 +234,82 @@ dlpark_status dlpark_element_read(const dlpark_view *view, const int64_t *index,
     if (lane >= view->dtype.lanes)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "lane %u is out of range for %s", (unsigned)lane,
                                 dlpark_dtype_name(view->dtype).text);
-    dlpark_element_load(view, (int64_t)at, lane, out);
+    *out = (int64_t)at;
     return DLPARK_OK;
+}
+
+dlpark_status dlpark_element_read(const dlpark_view *view, const int64_t *index, uint32_t lane, dlpark_scalar *out,
+                                  dlpark_error *err)
+{
+    int64_t at;
+
+    DLPARK_TRY(element_locate(view, index, lane, &at, err));
+    dlpark_element_load(view, at, lane, out);
+    return DLPARK_OK;
+}
+
+/* ---- Writing: a cast from one element to one ---- */
+
+/* A scalar as a tensor of rank 0, whose memory is `room`. */
+static dlpark_status element_source(const dlpark_scalar *scalar, double room[2], DLTensor *out, dlpark_error *err)
+{
+    bool fits = true;
+
+    *out = (DLTensor){.data = room, .device = {kDLCPU, 0}};
+    switch (scalar->kind) {
+    case DLPARK_SCALAR_BOOL:
+    case DLPARK_SCALAR_UINT:
+        out->dtype = DLPARK_U64;
+        fits = scalar->high == 0;
+        break;
+    case DLPARK_SCALAR_INT:
+        out->dtype = DLPARK_I64;
+        fits = scalar->high == (scalar->low >> 63 != 0 ? UINT64_MAX : 0);
+        break;
+    case DLPARK_SCALAR_FLOAT:
+    case DLPARK_SCALAR_COMPLEX:
+        out->dtype = scalar->kind == DLPARK_SCALAR_FLOAT ? DLPARK_F64 : DLPARK_C128;
+        memcpy(&room[0], &scalar->re, sizeof scalar->re);
+        memcpy(&room[1], &scalar->im, scalar->kind == DLPARK_SCALAR_FLOAT ? 0 : sizeof scalar->im);
+        return DLPARK_OK;
+    default:
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the scalar is of kind %d, which is no number",
+                                (int)scalar->kind);
+    }
+    if (!fits)
+        return dlpark_error_set(err, DLPARK_E_VALUE, "the scalar is an integer of more than 64 bits");
+    memcpy(room, &scalar->low, sizeof scalar->low);
+    return DLPARK_OK;
+}
+
+/* One lane of one element as a view of rank 0. */
+static void element_target(const dlpark_view *view, int64_t at, uint32_t lane, dlpark_view *out)
+{
+    unsigned bit;
+    const unsigned char *data = element_find(view, at, &bit);
+    uint64_t bits = bit + (uint64_t)lane * view->dtype.bits;
+
+    memset(out, 0, offsetof(dlpark_view, shape));
+    out->data = (unsigned char *)(uintptr_t)data + bits / 8; /* as `view` itself has it, to be written */
+    out->device = view->device;
+    out->dtype = view->dtype;
+    out->dtype.lanes = 1;
+    out->flags = view->flags & ~(view->dtype.lanes > 1 ? DLPARK_VIEW_PADDED : 0); /* lanes lie side by side */
+    out->bit_offset = (uint32_t)(bits % 8);
+}
+
+dlpark_status dlpark_element_write(const dlpark_view *view, const int64_t *index, uint32_t lane,
+                                   const dlpark_scalar *scalar, const dlpark_cast_options *options, dlpark_error *err)
+{
+    double room[2] = {0, 0};
+    dlpark_view to, from;
+    DLTensor source;
+    int64_t at;
+
+    DLPARK_TRY(element_locate(view, index, lane, &at, err));
+    DLPARK_TRY(dlpark__view_check_write(view, err));
+    DLPARK_TRY(element_source(scalar, room, &source, err));
+    DLPARK_TRY(dlpark_check(&source, 0, &from, err));
+    element_target(view, at, lane, &to);
+    return dlpark_cast(&to, &from, options, err);
 }

@@ -118,6 +118,8 @@ uint64_t dlpark__float_encode(const dlpark__real *real, const dlpark__float_form
 
     if (real->kind == DLPARK__REAL_NAN)
         *events |= DLPARK__EVENT_NAN;
+    if (real->kind == DLPARK__REAL_INFINITE)
+        *events |= DLPARK__EVENT_INFINITE;
     if (format->flavour == DLPARK__FLOAT_E8M0)
         return encode_scale(real, overflow, rounding, events);
     if (real->kind == DLPARK__REAL_NAN)
@@ -135,6 +137,18 @@ uint64_t dlpark__float_encode(const dlpark__real *real, const dlpark__float_form
     if (format->flavour == DLPARK__FLOAT_FNUZ && (code == 0 || code > largest))
         return code; /* no -0, and the one NaN has its sign in it */
     return sign | code;
+}
+
+bool dlpark__real_is_lost(unsigned events, DLDataType dtype)
+{
+    const dlpark__float_format *format = dlpark__float_format_of(dtype);
+
+    if ((events & DLPARK__EVENT_OVERFLOW) != 0)
+        return true;
+    if (format == NULL)
+        return dtype.code != kDLBool && (events & DLPARK__EVENT_NAN) != 0;
+    return ((events & DLPARK__EVENT_INFINITE) != 0 && format->flavour != DLPARK__FLOAT_IEEE) ||
+           ((events & DLPARK__EVENT_NAN) != 0 && format->flavour == DLPARK__FLOAT_FINITE);
 }
 
 /* ---- To integers ---- */

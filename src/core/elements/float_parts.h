@@ -60,7 +60,12 @@ typedef struct dlpark__real {
 } dlpark__real;
 
 /* What happened to a value on its way. */
-enum { DLPARK__EVENT_OVERFLOW = 1, DLPARK__EVENT_INEXACT = 2, DLPARK__EVENT_NAN = 4 };
+enum {
+    DLPARK__EVENT_OVERFLOW = 1,
+    DLPARK__EVENT_INEXACT = 2,
+    DLPARK__EVENT_NAN = 4,
+    DLPARK__EVENT_INFINITE = 8 /* to floats; to integers infinity is an overflow */
+};
 
 /* The value of a double by its bits, and of an integer by its halves in two's complement. */
 dlpark__real dlpark__real_of_double(uint64_t bits);
@@ -70,6 +75,10 @@ dlpark__real dlpark__real_of_integer(uint64_t low, bool negative);
  * its events. */
 uint64_t dlpark__float_encode(const dlpark__real *real, const dlpark__float_format *format, dlpark_overflow overflow,
                               dlpark_scale_rounding rounding, unsigned *events);
+
+/* Whether DLPARK_OVERFLOW_REFUSE refuses a value with these events: the dtype of the part, which may be bool, has no code
+ * for it. */
+bool dlpark__real_is_lost(unsigned events, DLDataType dtype);
 
 /* The value as an integer of 1 to 64 bits, truncated; `overflow` is WRAP or SATURATE. Adds its events. */
 uint64_t dlpark__integer_encode(const dlpark__real *real, unsigned nbits, bool is_signed, dlpark_overflow overflow,
