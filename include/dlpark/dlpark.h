@@ -12,6 +12,7 @@
 #include "device.h"
 #include "dlpack.h"
 #include "dtype.h"
+#include "dtype_limits.h"
 #include "element.h"
 #include "fill.h"
 #include "layout.h"
