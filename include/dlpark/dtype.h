@@ -87,6 +87,22 @@ DLPARK_API dlpark_name dlpark_dtype_long_name(DLDataType dtype);
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_dtype_parse(const char *name, DLDataType *out, dlpark_error *err);
 
 /**
+ * The dtype of a name in whatever spelling: those that dlpark_dtype_parse() takes, and those of NumPy ("float32", "<f4",
+ * "numpy.single"), PyTorch ("torch.float32", "torch.half"), ml_dtypes and JAX ("jnp.bfloat16"), safetensors and GGML ("F32",
+ * "BF16", "F8_E4M3", which is f8_e4m3fn).
+ *
+ * A word that means different things to different libraries needs the library's name before it: "float" is refused,
+ * "torch.float" is f32. Short names count bits, as dlpark_dtype_name() does: "i8" is int8, and "<i8" is NumPy's int64.
+ *
+ * @param name  in. Case matters. For user input; what programs write to each other is for dlpark_dtype_parse().
+ * @param out   out. Not written on failure.
+ * @param err   out, optional. Quotes the name, and says which one was probably meant.
+ * @return DLPARK_OK; DLPARK_E_DTYPE (also for the other byte order, as in ">f4").
+ * Threads: any; independent of the locale.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_dtype_from_name(const char *name, DLDataType *out, dlpark_error *err);
+
+/**
  * Whether DLPack 1.3 defines this triple: a known code with a width that the code can have, and at least one lane.
  *
  * Integers have 1, 2, 4, 8, 16, 32, 64 or 128 bits, floats 16, 32, 64 or 128, complex numbers 32, 64, 128 (both
@@ -162,7 +178,6 @@ struct is_number
     : std::integral_constant<bool, std::is_integral<T>::value && !std::is_same<T, bool>::value && !is_text<T>::value> {
 };
 } // namespace detail
-
 
 template <typename Qualified> constexpr DLDataType dtype_of()
 {
