@@ -24,6 +24,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "check",
+    "dtypes",
     "encode_image",
     "from_dlpack",
     "get_cmake_dir",
@@ -37,12 +38,17 @@ __all__ = [
 # What takes milliseconds to import is imported by its first use. A type checker reads the first branch.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import dtypes
     from ._check import Fault, Report, Verdict, check
     from ._images import ImageInfo, encode_image, image_info, load_image, save_image
     from ._kit import get_cmake_dir, get_include, get_sources
 else:
 
     def __getattr__(name):
+        if name == "dtypes":
+            from importlib import import_module
+
+            return import_module(".dtypes", __name__)
         if name in ("ImageInfo", "encode_image", "image_info", "load_image", "save_image"):
             from . import _images as module
         elif name in ("Fault", "Report", "Verdict", "check"):

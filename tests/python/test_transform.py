@@ -305,7 +305,7 @@ def test_parts_of_what_is_not_complex():
         (lambda t: t.sliding_window_view((1, 1)), ValueError, "window_shape has 2 extents for 3 dimensions"),
         (lambda t: t.sliding_window_view(1, (0, 1)), ValueError, "window_shape has 1 extents for 2 dimensions"),
         (lambda t: t[0, 0, 0].mT, ValueError, "mT needs two dimensions or more, and the rank is 0"),
-        (lambda t: t.view("float33"), TypeError, "dtype is 'float33', expected one that DLPack has"),
+        (lambda t: t.view("float33"), TypeError, 'dtype: "float33" is not a dtype; did you mean float32'),
         (lambda t: t.view(7), TypeError, "dtype is 7, expected one that DLPack has"),
         (lambda t: t.view(np.dtype(">f8")), TypeError, "of the other byte order"),
         (lambda t: t.view(np.dtype([("a", "i4")])), TypeError, "expected one that DLPack has"),

@@ -3,8 +3,6 @@
  */
 #include "arguments.h"
 
-#include <string.h>
-
 /* ---- Exceptions ---- */
 
 PyObject *dlpark__py_raise_as(PyObject *exception, const dlpark_error *err)
@@ -206,87 +204,4 @@ int dlpark__py_axes_or_all(PyObject *axis, int32_t ndim, axis_list *out)
     for (int32_t i = 0; i < ndim; i++)
         out->values[i] = i;
     return 0;
-}
-
-/* ---- Dtypes ---- */
-
-/* A string attribute; 0 where there is none. */
-static int dtype_attribute(PyObject *object, const char *name, PyObject **out)
-{
-    *out = PyObject_GetAttrString(object, name);
-    if (*out != NULL && PyUnicode_Check(*out))
-        return 1;
-    if (*out == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError))
-        return -1;
-    PyErr_Clear();
-    Py_CLEAR(*out);
-    return 0;
-}
-
-/* The name by which an object of a library calls itself: NumPy's dtypes have a `name`, scalar types a __name__, and the
- * dtypes of PyTorch and MLX are printed "torch.float32", "mlx.core.float32". */
-static PyObject *dtype_name(PyObject *object)
-{
-    PyObject *name;
-
-    if (PyUnicode_Check(object))
-        return Py_NewRef(object);
-    int found = dtype_attribute(object, "name", &name);
-    if (found == 0)
-        found = dtype_attribute(object, "__name__", &name);
-    if (found == 0)
-        name = PyObject_Str(object);
-    return name;
-}
-
-/* Whether a NumPy dtype is of the other byte order; -1. */
-static int dtype_is_swapped(PyObject *object)
-{
-    PyObject *native = PyObject_GetAttrString(object, "isnative");
-    int status;
-
-    if (native == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-            return -1;
-        PyErr_Clear();
-        return 0;
-    }
-    status = native == Py_False;
-    Py_DECREF(native);
-    return status;
-}
-
-static int dtype_parse(PyObject *object, PyObject *name, const char *what, DLDataType *out)
-{
-    dlpark_error err;
-    Py_ssize_t nbytes;
-    const char *utf8 = PyUnicode_AsUTF8AndSize(name, &nbytes);
-
-    if (utf8 == NULL)
-        return -1;
-    const char *dot = PyUnicode_Check(object) ? NULL : strrchr(utf8, '.');
-    const char *last = dot != NULL ? dot + 1 : utf8;
-    if (strlen(utf8) == (size_t)nbytes && dlpark_dtype_parse(last, out, &err) == DLPARK_OK)
-        return 0;
-    PyErr_Format(PyExc_TypeError,
-                 "%s is %R, expected one that DLPack has, by its name such as 'float32' or a library's own such as "
-                 "numpy.float32",
-                 what, object);
-    return -1;
-}
-
-int dlpark__py_dtype(PyObject *object, const char *what, DLDataType *out)
-{
-    int swapped = PyUnicode_Check(object) ? 0 : dtype_is_swapped(object);
-    PyObject *name = swapped == 0 ? dtype_name(object) : NULL;
-
-    if (swapped > 0) {
-        PyErr_Format(PyExc_TypeError, "%s is %R, of the other byte order, which DLPack cannot express", what, object);
-        return -1;
-    }
-    if (name == NULL)
-        return -1;
-    int status = dtype_parse(object, name, what, out);
-    dlpark__py_drop(name);
-    return status;
 }

@@ -53,10 +53,6 @@ int dlpark__py_axes(const char *what, PyObject *const *args, Py_ssize_t nargs, i
 /* The same of an argument `axis`, where NULL and None mean all of them; none may be there twice. `named` is not set. */
 int dlpark__py_axes_or_all(PyObject *axis, int32_t ndim, axis_list *out);
 
-/* A dtype by its name, or an object of a library that has one: numpy.float32, numpy.dtype("float32"), torch.float32.
- * TypeError for what is none, or is of the other byte order. */
-int dlpark__py_dtype(PyObject *object, const char *what, DLDataType *out);
-
 /* Raises what NumPy would: MemoryError, IndexError, and ValueError for shapes, strides and numbers. Returns NULL. */
 PyObject *dlpark__py_raise_value(const dlpark_error *err);
 

@@ -78,7 +78,7 @@ static PyObject *codecs_load_new(const dlpark_image_load_desc *desc, PyObject *f
 /* By any name that dlpark knows; -1, without an exception, for other dtypes than those of pictures. */
 static int codecs_dtype(const char *name, DLDataType *dtype)
 {
-    if (dlpark_dtype_parse(name, dtype, NULL) != DLPARK_OK)
+    if (dlpark_dtype_from_name(name, dtype, NULL) != DLPARK_OK)
         return -1;
     return dlpark_dtype_equal(*dtype, DLPARK_U8) || dlpark_dtype_equal(*dtype, DLPARK_U16) ||
                    dlpark_dtype_equal(*dtype, DLPARK_F32)

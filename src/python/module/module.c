@@ -3,6 +3,7 @@
  */
 #include <stddef.h>
 
+#include "dtype_object.h"
 #include "module.h"
 
 PyDoc_STRVAR(module_device_copy_doc,
@@ -187,6 +188,8 @@ static PyMethodDef module_functions[] = {
     {"_check_rules", dlpark__py_check_rules, METH_NOARGS, dlpark__py_check_rules_doc},
     {"_from_buffer", DLPARK__PY_METHOD(dlpark__py_from_buffer), METH_FASTCALL, dlpark__py_from_buffer_doc},
     {"_check_capsule", DLPARK__PY_METHOD(dlpark__py_check_capsule), METH_FASTCALL, dlpark__py_check_capsule_doc},
+    {"_dtype_limits", dlpark__py_dtype_limits, METH_O, dlpark__py_dtype_limits_doc},
+    {"_dtype_parts", dlpark__py_dtype_parts, METH_O, dlpark__py_dtype_parts_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,6 +2,7 @@
  * A Tensor's elements as another dtype.
  */
 #include "arguments.h"
+#include "dtype_object.h"
 #include "tensor_methods.h"
 
 /* Below this many elements a cast is over sooner than another thread would get the GIL. */

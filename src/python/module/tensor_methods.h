@@ -70,6 +70,9 @@ PyObject *dlpark__py_tensor_get_imag(PyObject *self, void *closure);
 
 /* ---- tensor_value.c ---- */
 
+/* A bool, int, float, complex or bytes. */
+PyObject *dlpark__py_scalar_object(const dlpark_scalar *scalar);
+
 int dlpark__py_tensor_bool(PyObject *self);
 PyObject *dlpark__py_tensor_int(PyObject *self);
 PyObject *dlpark__py_tensor_float(PyObject *self);

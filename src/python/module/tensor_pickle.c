@@ -3,6 +3,7 @@
  */
 #include "arguments.h"
 #include "consumer/interface_parts.h"
+#include "dtype_object.h"
 #include "tensor_methods.h"
 
 /* From this version of pickle's protocol on buffers may travel out of band. */

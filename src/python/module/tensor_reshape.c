@@ -2,6 +2,7 @@
  * Other Tensors of the same memory: another shape, a part of it, another dtype.
  */
 #include "arguments.h"
+#include "dtype_object.h"
 #include "tensor_methods.h"
 
 /* ---- Another shape ---- */

@@ -34,7 +34,7 @@ static PyObject *value_integer(const dlpark_scalar *scalar)
     return result;
 }
 
-static PyObject *value_object(const dlpark_scalar *scalar)
+PyObject *dlpark__py_scalar_object(const dlpark_scalar *scalar)
 {
     switch (scalar->kind) {
     case DLPARK_SCALAR_BOOL:
@@ -59,12 +59,12 @@ static PyObject *value_element(const dlpark_view *view, int64_t at)
 
     if (lanes == 1) {
         dlpark_element_load(view, at, 0, &scalar);
-        return value_object(&scalar);
+        return dlpark__py_scalar_object(&scalar);
     }
     PyObject *list = PyList_New(lanes);
     for (Py_ssize_t i = 0; list != NULL && i < lanes; i++) {
         dlpark_element_load(view, at, (uint32_t)i, &scalar);
-        PyObject *value = value_object(&scalar);
+        PyObject *value = dlpark__py_scalar_object(&scalar);
         if (value == NULL || PyList_SetItem(list, i, value) < 0)
             Py_CLEAR(list);
     }
