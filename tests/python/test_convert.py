@@ -161,6 +161,23 @@ def test_numpy_of_the_narrow_integers(code, bits, name):
     assert tensor.numpy().astype(int).tolist() == [1, 0, 1]
 
 
+ML_TYPES = [name for name, kind in vars(ml_dtypes).items() if isinstance(kind, type) and name not in ("finfo", "iinfo")]
+
+
+@pytest.mark.parametrize("name", ML_TYPES)
+def test_every_type_of_ml_dtypes_comes_and_goes(name):
+    array = np.arange(4).astype(getattr(ml_dtypes, name))
+    if name == "bcomplex32":  # DLPack has no code for it
+        with pytest.raises(BufferError):
+            dlpark.from_dlpack(array)
+        return
+    tensor = dlpark.from_dlpack(array)
+    assert tensor.dtype == name
+    back = tensor.numpy()
+    assert back.dtype == array.dtype and np.shares_memory(back, array)
+    assert tensor[::2].numpy().tobytes() == array[::2].tobytes()
+
+
 def test_lanes_become_a_dimension():
     values = np.arange(16, dtype=np.float32)
     tensor = tensor_of(values.tobytes(), (2, 32, 4), (2, 2))
@@ -179,7 +196,6 @@ def test_lanes_become_a_dimension():
     [
         ((0, 128, 1), 0, "int128"),
         ((2, 128, 1), 0, "float128"),
-        ((5, 32, 1), 0, "complex32"),
         ((3, 64, 1), 0, "opaque64"),
         ((1, 4, 1), 0, "packed uint4"),
         ((17, 4, 1), 0, "packed float4_e2m1fn"),

@@ -2,6 +2,7 @@
  * The tensor's memory by Python's buffer protocol (PEP 3118), and as a NumPy array.
  */
 #include "module.h"
+#include "tensor_methods.h"
 
 /* ---- The buffer ---- */
 
@@ -125,17 +126,18 @@ static PyObject *buffer_as_array(PyObject *self)
 
 static int buffer_check_array(PyObject *self)
 {
-    const DLTensor *tensor = &((tensor_object *)self)->tensor.managed->dl_tensor;
+    dlpark_view view;
 
-    if (!dlpark__py_is_host(tensor->device)) {
-        dlpark_name device = dlpark_device_name(tensor->device);
+    dlpark_tensor_view(&((tensor_object *)self)->tensor, &view);
+    if (!dlpark__py_is_host(view.device)) {
+        dlpark_name device = dlpark_device_name(view.device);
         PyErr_Format(PyExc_TypeError, "the tensor is on %s, where NumPy cannot read it%s", device.text,
-                     dlpark__py_host_hint(tensor->device));
+                     dlpark__py_host_hint(view.device));
         return -1;
     }
-    if (dlpark__py_format_of(tensor->dtype) == NULL) {
-        dlpark_name dtype = dlpark_dtype_long_name(tensor->dtype);
-        PyErr_Format(PyExc_TypeError, "NumPy has no dtype for %s", dtype.text);
+    if (dlpark__py_format_of(view.dtype) == NULL) {
+        dlpark_name dtype = dlpark_dtype_long_name(view.dtype);
+        PyErr_Format(PyExc_TypeError, "NumPy has no dtype for %s%s", dtype.text, dlpark__py_tensor_numpy_hint(&view));
         return -1;
     }
     return 0;

@@ -143,16 +143,28 @@ typedef enum convert_home { CONVERT_NUMPY, CONVERT_ML_DTYPES, CONVERT_NOWHERE } 
 static convert_home convert_find_home(const dlpark_view *view)
 {
     DLDataType dtype = view->dtype;
-    unsigned least = dtype.code == kDLFloat ? 16 : dtype.code == kDLComplex ? 64 : 8;
+    unsigned least = dtype.code == kDLFloat ? 16 : 8;
     unsigned most = dtype.code == kDLComplex ? 128 : 64;
 
     if (dtype.code == kDLOpaqueHandle || dtype.bits > most)
         return CONVERT_NOWHERE;
     if (dtype.bits < 8)
         return (view->flags & DLPARK_VIEW_PADDED) != 0 && dtype.lanes == 1 ? CONVERT_ML_DTYPES : CONVERT_NOWHERE;
-    if (dtype.code == kDLBfloat || dtype.code > kDLBool)
+    if (dtype.code == kDLBfloat || dtype.code > kDLBool || (dtype.code == kDLComplex && dtype.bits == 32))
         return CONVERT_ML_DTYPES;
     return dtype.bits >= least ? CONVERT_NUMPY : CONVERT_NOWHERE;
+}
+
+const char *dlpark__py_tensor_numpy_hint(const dlpark_view *view)
+{
+    switch (convert_find_home(view)) {
+    case CONVERT_ML_DTYPES:
+        return "; the method numpy() gives an array of the package ml_dtypes";
+    case CONVERT_NUMPY:
+        return "; the method numpy() makes lanes a dimension";
+    default:
+        return "; tolist() reads the elements";
+    }
 }
 
 static PyObject *convert_refuse_dtype(const dlpark_view *view)
@@ -200,7 +212,8 @@ static PyObject *convert_ml_array(PyObject *self, dlpark_view *view)
     dlpark_name name = dlpark_dtype_long_name(view->dtype);
     dlpark_error err;
 
-    if (dlpark_view_reinterpret(view, view->dtype.bits > 8 ? DLPARK_U16 : DLPARK_U8, &err) != DLPARK_OK)
+    DLDataType words_dtype = {kDLUInt, (uint8_t)(view->dtype.bits < 8 ? 8 : view->dtype.bits), 1};
+    if (dlpark_view_reinterpret(view, words_dtype, &err) != DLPARK_OK)
         return dlpark__py_raise_value(&err);
     PyObject *dtype = convert_ml_dtype(name.text);
     PyObject *words = dtype != NULL ? convert_array(self, view) : NULL;

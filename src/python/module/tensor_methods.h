@@ -38,6 +38,9 @@ DLPARK__PY_TENSOR_METHOD_TABLE(DLPARK__PY_TENSOR_METHOD_DECLARATION)
 /* A compact copy, as a new Tensor of the same type; TypeError where the host does not read the memory. */
 PyObject *dlpark__py_tensor_copied(PyObject *self, const dlpark_view *view);
 
+/* Says, behind a refusal of __array__, what reads such elements instead. */
+const char *dlpark__py_tensor_numpy_hint(const dlpark_view *view);
+
 /* ---- tensor_object.c ---- */
 
 /* What a Tensor holds. */
