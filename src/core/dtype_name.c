@@ -136,43 +136,40 @@ static bool name_typestr(const char *kind, DLDataType *out)
 
 /* ---- What was meant ---- */
 
-enum { NAME_MOST = 24 }; /* characters; longer ones are like none */
-
 static char name_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* How many characters are to be changed, left out, added or exchanged with their neighbour to make one of the other. */
-static unsigned name_distance(const char *a, const char *b)
+size_t dlpark__name_distance(const char *text, size_t length, const char *word)
 {
-    unsigned rows[3][NAME_MOST + 1];
-    size_t width = strlen(b);
+    enum { MOST = 24 }; /* no word is longer */
+    size_t rows[3][MOST + 1], width = strlen(word);
 
-    if (width > NAME_MOST || strlen(a) > NAME_MOST)
-        return UINT32_MAX;
-    for (unsigned j = 0; j <= width; j++)
+    if (width > MOST || length > MOST)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= width; j++)
         rows[0][j] = j;
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-        row[0] = (unsigned)i;
+    for (size_t i = 1; i <= length; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        row[0] = i;
         for (size_t j = 1; j <= width; j++) {
-            char left = name_lower(a[i - 1]), right = name_lower(b[j - 1]);
-            unsigned least = above[j - 1] + (left != right);
+            char left = name_lower(text[i - 1]), right = name_lower(word[j - 1]);
+            size_t least = above[j - 1] + (left != right);
             least = above[j] + 1 < least ? above[j] + 1 : least;
             least = row[j - 1] + 1 < least ? row[j - 1] + 1 : least;
-            if (i > 1 && j > 1 && left == name_lower(b[j - 2]) && name_lower(a[i - 2]) == right &&
+            if (i > 1 && j > 1 && left == name_lower(word[j - 2]) && name_lower(text[i - 2]) == right &&
                 before[j - 2] + 1 < least)
                 least = before[j - 2] + 1;
             row[j] = least;
         }
     }
-    return rows[strlen(a) % 3][width];
+    return rows[length % 3][width];
 }
 
-static void name_nearer(const char *name, const char *other, dlpark_name *best, unsigned *least)
+static void name_nearer(const char *name, const char *other, dlpark_name *best, size_t *least)
 {
-    unsigned distance = name_distance(name, other);
+    size_t distance = dlpark__name_distance(name, strlen(name), other);
 
     if (distance >= *least)
         return;
@@ -186,7 +183,7 @@ static dlpark_name name_nearest(const char *name, unsigned whose)
     static const uint8_t widths[] = {1, 2, 4, 6, 8, 16, 32, 64, 128};
     dlpark_name best = {""};
     size_t length = strlen(name);
-    unsigned least = length < 3 ? 1 : length < 6 ? 2 : 3; /* one below it is near */
+    size_t least = length < 3 ? 1 : length < 6 ? 2 : 3; /* one below it is near */
 
     for (unsigned code = 0; code <= kDLFloat4_e2m1fn; code++)
         for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {

@@ -62,6 +62,12 @@ const char *dlpark__dtype_code_name(uint8_t code);
 /* The bits that a code can have, for messages: "16, 32, 64 or 128"; "" for an unknown one. */
 const char *dlpark__dtype_widths(uint8_t code);
 
+/* ---- dtype_name.c ---- */
+
+/* How many characters must be changed, left out, added or exchanged with their neighbour to make `word` of the text, not
+ * minding case; SIZE_MAX where one of them is longer than any word. */
+size_t dlpark__name_distance(const char *text, size_t length, const char *word);
+
 /* ---- layout.c ---- */
 
 /* What one pass over the dimensions finds. Without elements: numel 0, lowest 0, highest -1. */

@@ -368,9 +368,13 @@ def test_packed_elements_are_copied_to_where_they_begin(look):
     assert (told["flags"] & VIEW_PADDED, told["strides"]) == (0, (3, 1)) and len(padded.calls) == 1
 
 
+UPWARDS = "convert goes to the same kind of number or a higher one, from bool over integers and floats to complex"
+
+
 def test_what_another_dtype_would_not_mend_is_not_converted(look):
+    refused(look, "f() argument 'a': expected i8[n] convert, got c64[2]; c64 is not converted: " + UPWARDS, "f(a: i8[n] convert)", np.zeros(2, "c8"))
     refused(look, "f() argument 'a': expected f32[4] convert, got f64[3]", "f(a: f32[4] convert)", np.zeros(3))
-    refused(look, "f() argument 'a': expected i32[n] c convert, got f64[3] strides [2]", "f(a: i32[n] c convert)", np.zeros((3, 2))[:, 0])
+    refused(look, "f() argument 'a': expected i32[n] c convert, got f64[3] strides [2]; f64 is not converted: " + UPWARDS, "f(a: i32[n] c convert)", np.zeros((3, 2))[:, 0])
     refused(look, "f() argument 'a': expected f32[4] c convert, got f32[3]", "f(a: f32[4] c convert)", f32(3))
 
 
@@ -395,7 +399,8 @@ def test_a_device_is_not_converted(look):
     device = Foreign(device=(CUDA, 0), strides=(1, 2))
     refused(
         look,
-        "f() argument 'a': expected f32[n,k] c convert cuda, got f32[2,3] strides [1,2]",
+        "f() argument 'a': expected f32[n,k] c convert cuda, got f32[2,3] strides [1,2]; f32 is not converted: "
+        "convert reads memory of the host alone",
         "f(a: f32[n,k] c convert cuda)",
         Offer(device, device=(CUDA, 0)),
     )

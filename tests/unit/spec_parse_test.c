@@ -478,7 +478,12 @@ static void mistakes_in_words_are_told_with_their_column(void **state)
          "column 5: \"conitg\" is not a word of a spec (did you mean \"contig\"?); expected contig, c, f, inner, mut, "
          "none, convert, align=N, as=FRAMEWORK, or a device: cpu, cuda, cuda_host, opencl, vulkan, metal, vpi, rocm, "
          "rocm_host, ext_dev, cuda_managed, one_api, webgpu, hexagon, maia, trn"},
-        {"f32 gpu", "column 5: \"gpu\" is not a word of a spec (did you mean \"cpu\"?)"},
+        {"f32 gpu", "column 5: \"gpu\" is not a word of a spec (did you mean \"cuda\"?)"},
+        {"f32 cpu|gpu", "column 9: expected a device: "},
+        {"f32 cpu|gpu", "got \"gpu\" (did you mean \"cuda\"?)"},
+        {"f32 contiguous", "(did you mean \"c\"?)"},
+        {"f32 host", "(did you mean \"cpu\"?)"},
+        {"f32 out", "(did you mean \"mut\"?)"},
         {"f32 hexagone", "column 5: \"hexagone\" is not a word of a spec (did you mean \"hexagon\"?)"},
         {"f32 alihn=4", "column 5: \"alihn\" is not a word of a spec (did you mean \"align\"?)"},
         {"f32 contiguously_and_so_on", "column 5: \"contiguously_and_so_on\" is not a word of a spec; expected"},

@@ -2,6 +2,7 @@
  * The parser: recursive descent, one function for each rule of the grammar in docs/reference/spec.md. It fills a spec
  * and the room behind the known names; both count only when the whole text was read.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "spec_parts.h"
@@ -88,10 +89,31 @@ static dlpark__spec_line spec_guess_dtype(dlpark__spec_token token)
     return dlpark__spec_guess_text(&guess);
 }
 
+/* What others call the words of a spec; nearness of letters finds the wrong ones for some of them. */
+static const char *spec_other_word(dlpark__spec_token token)
+{
+    static const char *const pairs[][2] = {
+        {"gpu", "cuda"},  {"nvidia", "cuda"},  {"hip", "rocm"},       {"amd", "rocm"},      {"mps", "metal"},
+        {"host", "cpu"},  {"contiguous", "c"}, {"compact", "c"},      {"C", "c"},           {"F", "f"},
+        {"fortran", "f"}, {"row_major", "c"},  {"column_major", "f"}, {"writable", "mut"},  {"inout", "mut"},
+        {"out", "mut"},   {"rw", "mut"},       {"None", "none"},      {"optional", "none"}, {"cast", "convert"},
+    };
+
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (strlen(pairs[i][0]) == token.length && memcmp(pairs[i][0], token.text, token.length) == 0)
+            return pairs[i][1];
+    return NULL;
+}
+
 static dlpark__spec_line spec_guess_word(dlpark__spec_token token)
 {
     dlpark__spec_guess guess = dlpark__spec_guess_begin(token);
+    const char *other = spec_other_word(token);
 
+    if (other != NULL) {
+        snprintf(guess.word.text, sizeof guess.word.text, "%s", other);
+        return dlpark__spec_guess_text(&guess);
+    }
     for (int i = 0; i < DLPARK__SPEC_NWORDS; i++)
         dlpark__spec_guess_try(&guess, dlpark__spec_words[i].name);
     dlpark__spec_guess_try(&guess, "align");
@@ -300,8 +322,8 @@ static dlpark_status spec_read_device(dlpark__spec_parser *parser)
     int32_t i = 0;
 
     if (!spec_find_device(token, &device))
-        return dlpark__spec_refuse(parser, token, "expected a device: %s; got %s", spec_devices().text,
-                                   dlpark__spec_quote(token).text);
+        return dlpark__spec_refuse(parser, token, "expected a device: %s; got %s%s", spec_devices().text,
+                                   dlpark__spec_quote(token).text, spec_guess_word(token).text);
     dlpark__spec_advance(parser);
     if (!dlpark__spec_accept(parser, ":")) {
         spec->device_types |= device.device_type == kDLCPU ? DLPARK__SPEC_HOST : DLPARK_DEVICE_BIT(device.device_type);

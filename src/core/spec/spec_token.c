@@ -106,26 +106,6 @@ dlpark_status dlpark__spec_refuse_token(const dlpark__spec_parser *parser, const
                                dlpark__spec_quote(parser->token).text);
 }
 
-/* How many letters must be changed, added or dropped to make `word` of the token: Levenshtein's table, row by row. */
-static size_t spec_distance(dlpark__spec_token token, const char *word)
-{
-    size_t row[sizeof(dlpark_name)], length = strlen(word);
-
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (size_t i = 0; i < token.length; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < length; j++) {
-            size_t changed = diagonal + (token.text[i] != word[j]);
-            size_t least = row[j] < row[j + 1] ? row[j] + 1 : row[j + 1] + 1;
-            diagonal = row[j + 1];
-            row[j + 1] = changed < least ? changed : least;
-        }
-    }
-    return row[length];
-}
-
 dlpark__spec_guess dlpark__spec_guess_begin(dlpark__spec_token token)
 {
     return (dlpark__spec_guess){token, token.length > 3 ? 3 : 2, {""}};
@@ -133,8 +113,7 @@ dlpark__spec_guess dlpark__spec_guess_begin(dlpark__spec_token token)
 
 void dlpark__spec_guess_try(dlpark__spec_guess *guess, const char *word)
 {
-    enum { LONGEST_TOKEN = 24 }; /* as none of the words is longer */
-    size_t distance = guess->token.length <= LONGEST_TOKEN ? spec_distance(guess->token, word) : SIZE_MAX;
+    size_t distance = dlpark__name_distance(guess->token.text, guess->token.length, word);
 
     if (distance >= guess->nearest || distance >= guess->token.length)
         return;

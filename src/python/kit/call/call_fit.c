@@ -3,6 +3,7 @@
  */
 #include "call_parts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Below this many bytes a copy is over sooner than another thread would get the GIL. */
@@ -262,6 +263,28 @@ static bool fit_is_convertible(const dlpark__call_reader *reader, const dlpark_s
     return dlpark_spec_match(&relaxed, &probe, &reader->call->bound, NULL) == DLPARK_OK;
 }
 
+/* Says behind what was expected and what came why `convert` has not helped, where it is not that another dtype or layout
+ * would not mend it. */
+static void fit_explain(const dlpark__call_reader *reader, const dlpark_spec *spec, dlpark_status status)
+{
+    DLDataType from = reader->view->dtype, dtype;
+    const char *reason = NULL;
+
+    if ((spec->flags & DLPARK_SPEC_CONVERT) == 0 || reader->why == NULL)
+        return;
+    if (status == DLPARK_E_DTYPE && !fit_dtype(reader, spec, &dtype))
+        reason =
+            "convert goes to the same kind of number or a higher one, from bool over integers and floats to complex";
+    else if ((status == DLPARK_E_DTYPE || status == DLPARK_E_LAYOUT || status == DLPARK_E_ALIGNMENT) &&
+             !dlpark__py_is_host(reader->view->device))
+        reason = "convert reads memory of the host alone";
+    if (reason == NULL)
+        return;
+    size_t length = strlen(reader->why->message);
+    snprintf(reader->why->message + length, sizeof reader->why->message - length, "; %s is not converted: %s",
+             dlpark_dtype_name(from).text, reason);
+}
+
 dlpark__call_outcome dlpark__call_refit(dlpark__call_reader *reader, const dlpark_signature_argument *argument,
                                         PyObject *object, DLManagedTensorVersioned **managed)
 {
@@ -278,6 +301,7 @@ dlpark__call_outcome dlpark__call_refit(dlpark__call_reader *reader, const dlpar
         if (status == DLPARK_OK)
             return DLPARK__CALL_FITS;
     }
+    fit_explain(reader, &argument->spec, status);
     dlpark__call_end_managed(*managed, object, reader->carry);
     *managed = NULL;
     return DLPARK__CALL_REFUSED;
