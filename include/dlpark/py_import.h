@@ -100,7 +100,8 @@ typedef struct dlpark_py_origin {
  * @return 0, or -1 with an exception: AttributeError (the object offers none of the ways, `__dlpack__` among them),
  *         TypeError (none of those that `paths` names without `__dlpack__`), BufferError (it cannot be exchanged as asked),
  *         DeviceCopyError (BufferError and ValueError: copy never, and another device), ValueError (also an output that is
- *         not empty, of which the object has not been asked then), MemoryError, and whatever the producer raised.
+ *         not empty, or a `copy` that is none, and the object has not been asked then), MemoryError, and whatever the
+ *         producer raised.
  * Ownership: the tensor keeps the memory alive, on its own; the object may die.
  */
 DLPARK_API int dlpark_py_import(dlpark_tensor *tensor, PyObject *object, const dlpark_py_options *options,

@@ -161,8 +161,8 @@ def load_image(
         _positive("channels", channels, 5),
         _choice("layout", layout, _LAYOUTS),
         None if dtype is None else _dtype_name(dtype),
-        not orient,
-        bool(tolerant),
+        not _flag("orient", orient),
+        _flag("tolerant", tolerant),
         _positive("max_pixels", max_pixels, 2**63),
         _positive("max_scans", max_scans),
         _positive("max_chunks", max_chunks),
@@ -204,7 +204,7 @@ def image_info(
     kind, width, height, channels, bits, orientation, progressive, lossless = _codecs().info(
         filename,
         data,
-        not orient,
+        not _flag("orient", orient),
         _positive("max_pixels", max_pixels, 2**63),
         _positive("max_scans", max_scans),
         _positive("max_chunks", max_chunks),
@@ -281,10 +281,10 @@ def save_image(
         0 if format is None else _choice("format", format, _FORMATS),
         _choice("layout", layout, _LAYOUTS),
         _positive("quality", quality),
-        bool(lossless),
+        _flag("lossless", lossless),
         _positive("compression", compression),
         _subsampling(subsampling),
-        bool(progressive),
+        _flag("progressive", progressive),
     )
 
 
@@ -327,10 +327,10 @@ def encode_image(
         _choice("format", format, _FORMATS),
         _choice("layout", layout, _LAYOUTS),
         _positive("quality", quality),
-        bool(lossless),
+        _flag("lossless", lossless),
         _positive("compression", compression),
         _subsampling(subsampling),
-        bool(progressive),
+        _flag("progressive", progressive),
     )
     return encoded
 
@@ -402,6 +402,13 @@ def _positive(name: str, value: Any, below: int = 2**31) -> int:
     if not 0 < number < below:
         raise ValueError(f"{name} is {number}, expected a number from 1 {f'to {below - 1}' if below < 2**31 else 'on'}")
     return number
+
+
+def _flag(name: str, value: Any) -> bool:
+    """A text is refused: "no" would be true."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} is {value!r}, expected True or False")
+    return bool(value)
 
 
 def _choice(name: str, value: Any, choices: dict[str, int]) -> int:

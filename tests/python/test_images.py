@@ -547,3 +547,19 @@ def test_encode_needs_a_format():
         dlpark.encode_image(picture(), None)
     with pytest.raises(ValueError, match="'gif'"):
         dlpark.encode_image(picture(), "gif")
+
+
+@pytest.mark.parametrize(
+    "call, name",
+    [
+        (lambda png: dlpark.load_image(png, orient="no"), "orient"),
+        (lambda png: dlpark.load_image(png, tolerant="no"), "tolerant"),
+        (lambda png: dlpark.image_info(png, orient=b"x"), "orient"),
+        (lambda png: dlpark.encode_image(np.zeros((2, 3, 3), np.uint8), "png", progressive="no"), "progressive"),
+        (lambda png: dlpark.encode_image(np.zeros((2, 3, 3), np.uint8), "webp", lossless="no"), "lossless"),
+    ],
+)
+def test_a_text_is_no_truth_value(codecs, call, name):
+    png = dlpark.encode_image(np.zeros((2, 3, 3), np.uint8), "png")
+    with pytest.raises(TypeError, match=f"^{name} is b?'(no|x)', expected True or False$"):
+        call(png)

@@ -275,8 +275,8 @@ WRONG = [
     ({"shape": (2, True)}, TypeError, r"shape\[1\] must be an integer, not bool"),
     ({"shape": (2, None)}, TypeError, r"shape\[1\] must be an integer, not NoneType"),
     ({"shape": (2, -3)}, BufferError, r"shape\[1\] is -3"),
-    ({"shape": (2, 2**63)}, BufferError, r"shape\[1\] has more than 64 bits"),
-    ({"shape": (2, -(2**70))}, BufferError, r"shape\[1\] has more than 64 bits"),
+    ({"shape": (2, 2**63)}, BufferError, r"shape\[1\] is -?[0-9]+: more than 64 bits"),
+    ({"shape": (2, -(2**70))}, BufferError, r"shape\[1\] is -?[0-9]+: more than 64 bits"),
     ({"shape": (2**40, 2**40)}, BufferError, "63"),
     ({"shape": (1,) * 65}, BufferError, "'shape' has 65 entries, and a tensor at most 64"),
     ({"strides": [12, 4]}, TypeError, "'strides' must be a tuple, not list"),
@@ -284,7 +284,7 @@ WRONG = [
     ({"strides": (12, 4, 1)}, ValueError, "'strides' has 3 entries, and 'shape' 2"),
     ({"strides": (12, "4")}, TypeError, r"strides\[1\] must be an integer, not str"),
     ({"strides": (12, 6)}, BufferError, r"strides\[1\] is 6 bytes, no multiple of the 4 of an element"),
-    ({"strides": (2**64, 4)}, BufferError, r"strides\[0\] has more than 64 bits"),
+    ({"strides": (2**64, 4)}, BufferError, r"strides\[0\] is 18446744073709551616: more than 64 bits"),
     ({"strides": (2**62, 4), "shape": (9, 3)}, BufferError, "63"),
     ({"strides": (1,) * 65}, BufferError, "'strides' has 65 entries"),
     ({"typestr": ...}, ValueError, "there is no 'typestr' in it"),
@@ -307,7 +307,7 @@ WRONG = [
     ({"data": (0, False)}, BufferError, "data is NULL"),
     ({"data": (2**64 - 8, False)}, BufferError, "address"),
     ({"offset": "4"}, TypeError, "offset must be an integer, not str"),
-    ({"offset": 2**64}, BufferError, "offset has more than 64 bits"),
+    ({"offset": 2**64}, BufferError, "offset is 18446744073709551616: more than 64 bits"),
 ]
 
 

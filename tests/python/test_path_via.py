@@ -1,6 +1,7 @@
 """from_dlpack: ways by name, streams, two-step requests, and what an object is told that offers nothing."""
 
 import itertools
+import re
 
 import hostile
 import hostile_table
@@ -113,13 +114,51 @@ def test_byteswap(byteswap):
     array = np.arange(3).astype(">i4")
     tensor = dlpark.from_dlpack(array, byteswap=byteswap)
     assert (np.asarray(tensor).tolist(), tensor.is_copied) == ([0, 1, 2], True)
-    with pytest.raises(BufferError, match="byteswap=True takes a copy"):
+    with pytest.raises(BufferError, match=r"other byte order; dlpark.from_dlpack\(x, byteswap=True\) takes a copy in this one$"):
         dlpark.from_dlpack(array, byteswap=False)
     with pytest.raises(BufferError, match="^ndarray: its elements are of the other byte order"):
         dlpark.from_dlpack(array, byteswap=byteswap, via="numpy")
     with pytest.raises(BufferError):
         dlpark.from_dlpack(array, byteswap=byteswap, copy=False)
     assert not dlpark.from_dlpack(array.astype("<i4"), byteswap=byteswap).is_copied
+
+
+@pytest.mark.parametrize("text", ["no", "", "False", b"x"])
+def test_a_text_is_no_truth_value(text):
+    array = np.arange(3)
+    tensor = dlpark.from_dlpack(array)
+    for call, expected in (
+        (lambda: dlpark.from_dlpack(array, copy=text), "copy is {}, expected True, False or None"),
+        (lambda: dlpark.from_dlpack(array, byteswap=text), "byteswap is {}, expected True or False"),
+        (lambda: tensor.reshape(3, copy=text), "copy is {}, expected True, False or None"),
+        (lambda: tensor.astype("int8", copy=text), "copy is {}, expected True or False"),
+        (lambda: tensor.__dlpack__(copy=text), "copy is {}, expected True, False or None"),
+        (lambda: tensor.__array__(copy=text), "copy is {}, expected True, False or None"),
+    ):
+        with pytest.raises(TypeError, match=f"^{re.escape(expected.format(repr(text)))}$"):
+            call()
+
+
+def test_a_copy_that_is_none_of_the_three(probe):
+    array = np.arange(3)
+    for call in (lambda: probe.py_import(array, copy=77), lambda: probe.py_view(array, copy=-1), lambda: probe.request(array, copy=3)):
+        with pytest.raises(ValueError, match=r"^options: copy is (77|-1|3), which is none of DLPARK_PY_COPY_\*$"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "value, said",
+    [(2**64, "18446744073709551616"), (-(2**70), "-1180591620717411303424"), (10**5000, "an integer of 16610 bits")],
+    ids=["positive", "negative", "huge"],
+)
+def test_an_integer_that_does_not_fit_is_said(value, said):
+    tensor = dlpark.from_dlpack(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match=f"^shape is {said}: more than 64 bits$"):
+        tensor.reshape(value)
+    with pytest.raises(IndexError, match=f"^index {said} is out of range for dimension 0 with extent 2$"):
+        tensor[value]
+    with pytest.raises(TypeError, match=f"^device has {said} in it: more than 64 bits$"):
+        dlpark.from_dlpack(tensor, device=(1, value))
 
 
 # ---- stream ----

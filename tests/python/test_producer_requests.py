@@ -146,7 +146,7 @@ def test_arguments_whose_own_code_fails(own):
 def test_truth_decides_of_copies(own):
     array = np.ones(3)
     given = own(array)
-    for copy, copied in ((0, False), (1, True), (np.True_, True), (np.False_, False), ("", False), ([0], True)):
+    for copy, copied in ((0, False), (1, True), (np.True_, True), (np.False_, False), ([], False), ([0], True)):
         held = hostile.read(given.__dlpack__(copy=copy, max_version=(1, 0)))
         assert (held.dl_tensor.data != array.ctypes.data) is copied
 

@@ -69,7 +69,13 @@ int dlpark__py_keywords(const char *function, PyObject *const *args, Py_ssize_t 
 /* A tuple of two integers, such as (1, 3). `what` is for the message of the TypeError. */
 int dlpark__py_pair(PyObject *object, const char *what, long long *first, long long *second);
 
-/* None, or anything with a truth value. */
+/* An integer as people write it: its digits, or how many bits it has where these are many. */
+dlpark_name dlpark__py_integer_text(PyObject *integer);
+
+/* The truth of an object: 1, 0; -1 with an exception. A TypeError for a text: "no" would be true. */
+int dlpark__py_read_bool(PyObject *object, const char *what);
+
+/* The same, or None or NULL, of the standard's keyword `copy`. */
 int dlpark__py_read_copy(PyObject *object, dlpark_py_copy *out);
 
 /* A device as the tuple (type, id) of __dlpack_device__. */

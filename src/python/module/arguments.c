@@ -99,7 +99,10 @@ static int arguments_integer(PyObject *object, const char *what, int64_t *out)
         return -1;
     if (overflow == 0)
         return 0;
-    PyErr_Format(PyExc_ValueError, "%s has more than 64 bits", what);
+    PyObject *integer = PyNumber_Index(object);
+    if (integer != NULL)
+        PyErr_Format(PyExc_ValueError, "%s is %s: more than 64 bits", what, dlpark__py_integer_text(integer).text);
+    Py_XDECREF(integer);
     return -1;
 }
 

@@ -84,7 +84,7 @@ static int from_read_options(PyObject *const *args, Py_ssize_t nargs, PyObject *
     if (dlpark__py_read_copy(values[FROM_COPY], &options->copy) < 0 ||
         from_read_via(values[FROM_VIA], &options->paths) < 0)
         return -1;
-    int byteswap = values[FROM_BYTESWAP] != NULL ? PyObject_IsTrue(values[FROM_BYTESWAP]) : 0;
+    int byteswap = values[FROM_BYTESWAP] != NULL ? dlpark__py_read_bool(values[FROM_BYTESWAP], "byteswap") : 0;
     options->byteswap = byteswap == 1;
     options->stream = values[FROM_STREAM];
     return byteswap < 0 ? -1 : 0;

@@ -122,7 +122,7 @@ PyObject *dlpark__py_tensor_astype(PyObject *self, PyObject *const *args, Py_ssi
     if (dlpark__py_bind(&signature, args, nargs, keyword_names, values) < 0 ||
         dlpark__py_dtype(values[0], "dtype", &dtype) < 0 || cast_overflow(values[1], &options.overflow) < 0)
         return NULL;
-    int copy = PyObject_IsTrue(values[2]);
+    int copy = dlpark__py_read_bool(values[2], "copy");
     if (copy < 0)
         return NULL;
     dlpark__py_tensor_describe(self, &view);

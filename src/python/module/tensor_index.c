@@ -98,8 +98,8 @@ static int index_read(PyObject *object, PyObject *const *single, int32_t ndim, i
 
 static int index_refuse_place(PyObject *index, int32_t dim, int64_t extent)
 {
-    PyErr_Format(PyExc_IndexError, "index %S is out of range for dimension %d with extent %lld", index, (int)dim,
-                 (long long)extent);
+    PyErr_Format(PyExc_IndexError, "index %s is out of range for dimension %d with extent %lld",
+                 dlpark__py_integer_text(index).text, (int)dim, (long long)extent);
     return -1;
 }
 

@@ -144,11 +144,14 @@ int dlpark__py_interface_integer(const dlpark__py_strided *strided, const char *
     if (integer == NULL)
         return -1;
     long long read = PyLong_AsLongLongAndOverflow(integer, &overflow);
-    Py_DECREF(integer);
     if (overflow != 0) {
         dlpark_name place = interface_place(key, index);
-        return dlpark__py_interface_raise(strided, PyExc_BufferError, "%s has more than 64 bits", place.text);
+        dlpark__py_interface_raise(strided, PyExc_BufferError, "%s is %s: more than 64 bits", place.text,
+                                   dlpark__py_integer_text(integer).text);
     }
+    Py_DECREF(integer);
+    if (overflow != 0)
+        return -1;
     *out = read;
     return 0;
 }
@@ -387,8 +390,8 @@ static int interface_check(dlpark__py_strided *strided, const dlpark_py_options 
 {
     if (strided->is_swapped && !options->byteswap)
         return dlpark__py_interface_raise(strided, PyExc_BufferError,
-                                          "the elements have the byte order of other machines; byteswap=True takes a "
-                                          "copy in this one's");
+                                          "the elements have the byte order of other machines; "
+                                          "dlpark.from_dlpack(x, byteswap=True) takes a copy in this one's");
     if (strided->is_swapped && options->copy == DLPARK_PY_COPY_NEVER)
         return dlpark__py_interface_raise(strided, PyExc_BufferError,
                                           "the elements have the byte order of other machines: that needs a copy, and "

@@ -32,6 +32,27 @@ int dlpark__py_keywords(const char *function, PyObject *const *args, Py_ssize_t 
     return 0;
 }
 
+/* Decimal digits of a number that large would take long to find, and nobody would read them. */
+#define KEYWORDS_MOST_BITS 128
+
+dlpark_name dlpark__py_integer_text(PyObject *integer)
+{
+    dlpark_name name = {"an integer"};
+    PyObject *bits = PyObject_CallMethod(integer, "bit_length", NULL);
+    long long count = bits != NULL ? PyLong_AsLongLong(bits) : -1;
+    PyObject *text = count >= 0 && count <= KEYWORDS_MOST_BITS ? PyObject_Str(integer) : NULL;
+    const char *utf8 = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+
+    if (utf8 != NULL)
+        PyOS_snprintf(name.text, sizeof name.text, "%s", utf8);
+    else if (count >= 0)
+        PyOS_snprintf(name.text, sizeof name.text, "an integer of %lld bits", count);
+    Py_XDECREF(text);
+    Py_XDECREF(bits);
+    PyErr_Clear();
+    return name;
+}
+
 static int keywords_integer(PyObject *object, const char *what, long long *out)
 {
     PyObject *integer = PyLong_CheckExact(object) ? Py_NewRef(object) : PyNumber_Index(object);
@@ -45,11 +66,12 @@ static int keywords_integer(PyObject *object, const char *what, long long *out)
         return -1;
     }
     *out = PyLong_AsLongLongAndOverflow(integer, &overflow);
+    if (overflow != 0)
+        PyErr_Format(PyExc_TypeError, "%s has %s in it: more than 64 bits", what,
+                     dlpark__py_integer_text(integer).text);
     Py_DECREF(integer);
-    if (overflow != 0) {
-        PyErr_Format(PyExc_TypeError, "%s has an integer of more than 64 bits", what);
+    if (overflow != 0)
         return -1;
-    }
     return *out == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
@@ -69,13 +91,27 @@ int dlpark__py_pair(PyObject *object, const char *what, long long *first, long l
     return keywords_integer(PyTuple_GetItem(object, 1), what, second);
 }
 
+/* 1, 0 or -1: the truth of anything but a text. */
+static int keywords_truth(PyObject *object, const char *what, const char *expected)
+{
+    if (!PyUnicode_Check(object) && !PyBytes_Check(object))
+        return PyObject_IsTrue(object);
+    PyErr_Format(PyExc_TypeError, "%s is %R, expected %s", what, object, expected);
+    return -1;
+}
+
+int dlpark__py_read_bool(PyObject *object, const char *what)
+{
+    return keywords_truth(object, what, "True or False");
+}
+
 int dlpark__py_read_copy(PyObject *object, dlpark_py_copy *out)
 {
     if (object == NULL || object == Py_None) {
         *out = DLPARK_PY_COPY_IF_NEEDED;
         return 0;
     }
-    int truth = PyObject_IsTrue(object);
+    int truth = keywords_truth(object, "copy", "True, False or None");
     if (truth < 0)
         return -1;
     *out = truth ? DLPARK_PY_COPY_ALWAYS : DLPARK_PY_COPY_NEVER;

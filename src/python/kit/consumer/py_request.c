@@ -118,7 +118,7 @@ int dlpark_py_request_import(dlpark_py_request *request, dlpark_tensor *tensor, 
         asked = *options;
     if (tensor->managed != NULL) {
         status = dlpark__py_refuse_output();
-    } else if (request->tensor.managed == NULL) {
+    } else if (request->tensor.managed == NULL || (unsigned)asked.copy > DLPARK_PY_COPY_ALWAYS) { /* refused there */
         asked.paths = request->paths;
         status = dlpark_py_import(tensor, request->object, &asked, &from);
     } else {
