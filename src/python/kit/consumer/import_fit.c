@@ -23,6 +23,14 @@ int dlpark__py_refuse_output(void)
     return -1;
 }
 
+int dlpark__py_check_options(const dlpark_py_options *options)
+{
+    if (DLPARK_LIKELY((unsigned)options->copy <= DLPARK_PY_COPY_ALWAYS))
+        return 0;
+    PyErr_Format(PyExc_ValueError, "options: copy is %d, which is none of DLPARK_PY_COPY_*", (int)options->copy);
+    return -1;
+}
+
 dlpark_status dlpark__py_forget_write(dlpark_tensor *tensor, dlpark_error *err)
 {
     DLManagedTensor *legacy = NULL;

@@ -371,18 +371,6 @@ static __attribute__((noinline)) int import_any(dlpark__py_state *state, PyObjec
     return 0;
 }
 
-/* Options are a caller's memory: what it never set would be taken for what nobody asked for. */
-static DLPARK_COLD int import_refuse_options(const dlpark_py_options *options)
-{
-    PyErr_Format(PyExc_ValueError, "options: copy is %d, which is none of DLPARK_PY_COPY_*", (int)options->copy);
-    return -1;
-}
-
-static inline bool import_has_no_sense(const dlpark_py_options *options)
-{
-    return options != NULL && (unsigned)options->copy > DLPARK_PY_COPY_ALWAYS;
-}
-
 int dlpark_py_import(dlpark_tensor *tensor, PyObject *object, const dlpark_py_options *options,
                      dlpark_py_origin *origin)
 {
@@ -390,12 +378,10 @@ int dlpark_py_import(dlpark_tensor *tensor, PyObject *object, const dlpark_py_op
     dlpark_py_origin from = {.path = 0};
     int status = 0;
 
-    if (DLPARK_UNLIKELY(state == NULL))
+    if (DLPARK_UNLIKELY(state == NULL || (options != NULL && dlpark__py_check_options(options) < 0)))
         return -1;
     if (DLPARK_UNLIKELY(tensor->managed != NULL))
         return dlpark__py_refuse_output();
-    if (DLPARK_UNLIKELY(import_has_no_sense(options)))
-        return import_refuse_options(options);
     if (options == NULL)
         status = import_usual(state, object, dlpark__py_type_of(state, Py_TYPE(object)), tensor, &from);
     if (status == 0) {
@@ -498,12 +484,10 @@ int dlpark_py_view(dlpark_view *view, dlpark_tensor *owner, PyObject *object, co
     dlpark__py_state *state = dlpark__py_state_get();
     dlpark_tensor held = DLPARK_TENSOR_EMPTY;
 
-    if (state == NULL)
+    if (state == NULL || (options != NULL && dlpark__py_check_options(options) < 0))
         return -1;
     if (owner->managed != NULL)
         return dlpark__py_refuse_output();
-    if (import_has_no_sense(options))
-        return import_refuse_options(options);
     const dlpark__py_type *entry = dlpark__py_type_of(state, Py_TYPE(object));
     if (dlpark__py_lend(state, object, entry, options, view, &held.managed) < 0)
         return -1;
