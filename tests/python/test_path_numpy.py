@@ -339,3 +339,51 @@ def test_references_of_dtypes_stay_flat(probe):
         with pytest.raises((ValueError, MemoryError)):
             probe.numpy_new(dtype.name, (2**62,))
         assert sys.getrefcount(dtype) == before
+
+
+# ---- Masks ----
+
+WAYS = [None, "dlpack", "array_struct", "array_interface", "buffer"]
+
+
+class Masked(np.ma.MaskedArray):
+    """A class of somebody else's."""
+
+
+@pytest.mark.parametrize("kind", [np.ma.MaskedArray, Masked])
+@pytest.mark.parametrize("way", WAYS)
+def test_masked_elements_are_refused_by_every_way(way, kind):
+    array = kind([1, 2, 3], mask=[0, 1, 0])
+    for _ in range(3):  # the type is known the second time
+        with pytest.raises(BufferError, match=r"^a NumPy array with masked elements cannot be exchanged.*x.filled\(value\) and x.data"):
+            dlpark.from_dlpack(array, via=way)
+        assert dlpark.from_dlpack(array.filled(9), via=way).tolist() == [1, 9, 3]
+        assert dlpark.from_dlpack(array.data, via=way).tolist() == [1, 2, 3]
+        for whole in (kind([4, 5]), kind([4, 5], mask=[0, 0])):
+            tensor = dlpark.from_dlpack(whole, via=way)
+            assert tensor.tolist() == [4, 5] and not tensor.is_copied
+
+
+def test_masked_elements_are_refused_by_the_kit(probe):
+    array = np.ma.MaskedArray(np.ones(3, np.float32), mask=[0, 1, 0])
+    function = probe.function("f(a: f32[n])", bare=True)
+    for call in (lambda: function(array), lambda: probe.py_view(array), lambda: probe.py_import(array), lambda: probe.request(array)):
+        for _ in range(3):
+            with pytest.raises(BufferError, match="masked elements"):
+                call()
+    whole = np.ma.MaskedArray(np.ones(3, np.float32))
+    for _ in range(3):
+        function(whole)
+    whole[1] = np.ma.masked
+    with pytest.raises(BufferError, match="masked elements"):
+        function(whole)
+
+
+def test_a_mask_that_cannot_be_read_says_why():
+    class Angry(np.ma.MaskedArray):
+        @property
+        def mask(self):
+            raise RuntimeError("not today")
+
+    with pytest.raises(RuntimeError, match="not today"):
+        dlpark.from_dlpack(np.ones(3).view(Angry))

@@ -132,6 +132,7 @@ typedef struct dlpark__py_type {
     dlpark__py_route route;
     dlpark_spec_framework framework;
     unsigned version;   /* of the type's attributes when it was looked at, where that can be known */
+    bool is_masked;     /* numpy.ma.MaskedArray, or derives from it: objects are looked at one by one */
     bool asks_grad;     /* objects may have an attribute requires_grad */
     bool is_heir;       /* the table is that of a class which it derives from: its own code may run behind it */
     bool needs_version; /* __dlpack__ has refused a legacy capsule */

@@ -88,6 +88,31 @@ static dlpark_spec_framework type_framework(dlpark__py_state *state, PyTypeObjec
     return framework;
 }
 
+/* Whether a class is numpy.ma.MaskedArray, in whatever module NumPy keeps it. */
+static bool type_is_mask_class(dlpark__py_state *state, PyObject *class)
+{
+    PyObject *name = PyObject_GetAttrString(class, "__name__");
+    bool is = name != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "MaskedArray") == 0 &&
+              type_framework_of(state, class) == DLPARK_SPEC_AS_NUMPY;
+
+    Py_XDECREF(name);
+    dlpark__py_error_forget(state);
+    return is;
+}
+
+static bool type_is_masked(dlpark__py_state *state, PyTypeObject *type)
+{
+    PyObject *order = PyObject_GetAttrString((PyObject *)type, "__mro__");
+    Py_ssize_t count = order != NULL && PyTuple_Check(order) ? PyTuple_Size(order) : 0;
+    bool is = false;
+
+    PyErr_Clear();
+    for (Py_ssize_t i = 0; !is && i < count; i++)
+        is = type_is_mask_class(state, PyTuple_GetItem(order, i));
+    Py_XDECREF(order);
+    return is;
+}
+
 /* Whether the table can say where an object's tensor is. */
 static bool type_can_exchange(const DLPackExchangeAPI *table)
 {
@@ -118,6 +143,8 @@ static bool type_look(dlpark__py_state *state, dlpark__py_type *entry, PyTypeObj
     }
     if (entry->framework == DLPARK_SPEC_AS_UNSAID)
         entry->framework = type_framework(state, type);
+    entry->is_masked = entry->route == DLPARK__PY_ROUTE_SLOW && entry->framework == DLPARK_SPEC_AS_NUMPY &&
+                       type_is_masked(state, type);
     entry->version = type_version(type);
     return found >= 0 && !__atomic_load_n(&state->starved, __ATOMIC_RELAXED);
 }
@@ -221,7 +248,7 @@ void dlpark__py_type_note_host(dlpark__py_state *state, PyTypeObject *type, bool
 
     if (slot->type != type || slot->version != type_version(type))
         return;
-    if (is_host && slot->route == DLPARK__PY_ROUTE_SLOW) {
+    if (is_host && slot->route == DLPARK__PY_ROUTE_SLOW && !slot->is_masked) {
         slot->dlpack = type_method(type, state->name_dlpack);
         slot->route = slot->dlpack != NULL ? DLPARK__PY_ROUTE_HOST : DLPARK__PY_ROUTE_SLOW;
     } else if (!is_host && slot->route == DLPARK__PY_ROUTE_HOST) {

@@ -23,12 +23,61 @@ int dlpark__py_refuse_output(void)
     return -1;
 }
 
+int dlpark__py_keep_array(PyObject *array, const dlpark_view *view, dlpark_tensor *tensor)
+{
+    dlpark_status status;
+    dlpark_error err;
+
+    if (DLPARK_LIKELY(view->flags == 0)) { /* what is written in place is not zeroed first */
+        status = dlpark_tensor_new(tensor,
+                                   &(dlpark_tensor_desc){.data = view->data,
+                                                         .dtype = view->dtype,
+                                                         .ndim = view->ndim,
+                                                         .shape = DLPARK_DIMS(view->shape),
+                                                         .strides = DLPARK_DIMS(view->strides),
+                                                         .owner = array,
+                                                         .release = dlpark__py_drop_anywhere},
+                                   NULL, &err);
+    } else {
+        dlpark_tensor_desc desc = {
+            .data = view->data,
+            .dtype = view->dtype,
+            .ndim = view->ndim,
+            .shape = DLPARK_DIMS(view->shape),
+            .strides = DLPARK_DIMS(view->strides),
+            .flags = (view->flags & DLPARK_VIEW_PADDED ? DLPARK_TENSOR_PADDED : 0) |
+                     (view->flags & DLPARK_VIEW_READ_ONLY ? DLPARK_TENSOR_READ_ONLY : 0),
+            .owner = array,
+            .release = dlpark__py_drop_anywhere,
+        };
+        status = dlpark_tensor_new(tensor, &desc, NULL, &err);
+    }
+    if (DLPARK_UNLIKELY(status != DLPARK_OK))
+        return dlpark__py_raise_of(array, &err);
+    Py_INCREF(array);
+    return 1;
+}
+
 int dlpark__py_check_options(const dlpark_py_options *options)
 {
     if (DLPARK_LIKELY((unsigned)options->copy <= DLPARK_PY_COPY_ALWAYS))
         return 0;
     PyErr_Format(PyExc_ValueError, "options: copy is %d, which is none of DLPARK_PY_COPY_*", (int)options->copy);
     return -1;
+}
+
+int dlpark__py_check_mask(PyObject *object)
+{
+    PyObject *mask = PyObject_GetAttrString(object, "mask");
+    PyObject *any = mask != NULL ? PyObject_CallMethod(mask, "any", NULL) : NULL;
+    int is_masked = any != NULL ? PyObject_IsTrue(any) : -1;
+
+    dlpark__py_drop(any);
+    dlpark__py_drop(mask);
+    if (is_masked > 0)
+        PyErr_SetString(PyExc_BufferError, "a NumPy array with masked elements cannot be exchanged, as DLPack has no "
+                                           "masks: x.filled(value) and x.data have none");
+    return is_masked == 0 ? 0 : -1;
 }
 
 dlpark_status dlpark__py_forget_write(dlpark_tensor *tensor, dlpark_error *err)

@@ -23,8 +23,14 @@ int dlpark__py_import_fit(dlpark_tensor *tensor, const dlpark_py_options *option
 /* For an output that holds a tensor already, before anything is asked of the object. Returns -1. */
 int dlpark__py_refuse_output(void);
 
+/* Makes the tensor an owner that keeps the array whose fields the view has: 1; -1. */
+int dlpark__py_keep_array(PyObject *array, const dlpark_view *view, dlpark_tensor *tensor);
+
 /* 0 if every option has a meaning; -1. They are a caller's memory, which may not have been set. */
 int dlpark__py_check_options(const dlpark_py_options *options);
+
+/* 0 if no element of a masked NumPy array is masked; -1. Foreign code may run. */
+int dlpark__py_check_mask(PyObject *object);
 
 /* 0 if the memory may be written; -1. */
 int dlpark__py_check_write(const dlpark_view *view);

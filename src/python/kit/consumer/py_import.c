@@ -102,42 +102,6 @@ static int import_exchange(import_job *job, dlpark_tensor *tensor)
     return status;
 }
 
-/* An owner that keeps the array. */
-static int import_keep_array(PyObject *array, const dlpark_view *view, dlpark_tensor *tensor)
-{
-    dlpark_status status;
-    dlpark_error err;
-
-    if (DLPARK_LIKELY(view->flags == 0)) { /* what is written in place is not zeroed first */
-        status = dlpark_tensor_new(tensor,
-                                   &(dlpark_tensor_desc){.data = view->data,
-                                                         .dtype = view->dtype,
-                                                         .ndim = view->ndim,
-                                                         .shape = DLPARK_DIMS(view->shape),
-                                                         .strides = DLPARK_DIMS(view->strides),
-                                                         .owner = array,
-                                                         .release = dlpark__py_drop_anywhere},
-                                   NULL, &err);
-    } else {
-        dlpark_tensor_desc desc = {
-            .data = view->data,
-            .dtype = view->dtype,
-            .ndim = view->ndim,
-            .shape = DLPARK_DIMS(view->shape),
-            .strides = DLPARK_DIMS(view->strides),
-            .flags = (view->flags & DLPARK_VIEW_PADDED ? DLPARK_TENSOR_PADDED : 0) |
-                     (view->flags & DLPARK_VIEW_READ_ONLY ? DLPARK_TENSOR_READ_ONLY : 0),
-            .owner = array,
-            .release = dlpark__py_drop_anywhere,
-        };
-        status = dlpark_tensor_new(tensor, &desc, NULL, &err);
-    }
-    if (DLPARK_UNLIKELY(status != DLPARK_OK))
-        return dlpark__py_raise_of(array, &err);
-    Py_INCREF(array);
-    return 1;
-}
-
 /* An array whose elements are of the other byte order, which NumPy's __dlpack__ refuses: the array interfaces may swap. */
 static int import_swapped(import_job *job)
 {
@@ -166,7 +130,7 @@ static int import_numpy(import_job *job, dlpark_tensor *tensor)
     int status = dlpark__py_numpy_view(job->state->numpy, job->object, &view);
     job->origin.path = DLPARK_PY_PATH_NUMPY;
     if (status == 1)
-        return import_keep_array(job->object, &view, tensor);
+        return dlpark__py_keep_array(job->object, &view, tensor);
     if (status == 0 && dlpark__py_numpy_is_swapped(job->object))
         return import_swapped(job);
     job->reason = "NumPy itself has to say whether its dtype and strides can be exchanged";
@@ -300,6 +264,8 @@ static int import_take(import_job *job, dlpark_tensor *tensor)
 {
     uint32_t paths = job->paths;
 
+    if (DLPARK_UNLIKELY(job->entry.is_masked) && dlpark__py_check_mask(job->object) < 0)
+        return -1;
     for (size_t i = import_first[job->entry.route]; i < IMPORT_WAYS; i++) {
         if ((job->paths & import_ways[i].path) == 0)
             continue;
@@ -337,7 +303,7 @@ static __attribute__((noinline)) int import_array(const dlpark__py_state *state,
     int status = dlpark__py_numpy_view(state->numpy, object, &view);
 
     origin->path = DLPARK_PY_PATH_NUMPY;
-    return DLPARK_LIKELY(status == 1) ? import_keep_array(object, &view, tensor) : status;
+    return DLPARK_LIKELY(status == 1) ? dlpark__py_keep_array(object, &view, tensor) : status;
 }
 
 /* Without wishes, by the way that most types offer first: 1; 0 where the ways have to be gone one by one; -1. */

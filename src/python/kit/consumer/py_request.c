@@ -97,7 +97,7 @@ int dlpark_py_request_init(dlpark_py_request *request, PyObject *object, uint32_
     request_look look = {
         .state = state, .entry = *dlpark__py_type_of(state, Py_TYPE(object)), .paths = paths != 0 ? paths : UINT32_MAX};
     request->object = Py_NewRef(object);
-    if (request_ask(&look, request) == 0)
+    if ((!look.entry.is_masked || dlpark__py_check_mask(object) == 0) && request_ask(&look, request) == 0)
         return 0;
     dlpark_py_request_clear(request);
     return -1;
