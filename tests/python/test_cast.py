@@ -288,3 +288,15 @@ def test_convert_to_the_dtype_of_another_argument(probe):
     function(np.zeros(2, np.float64), np.zeros(2, np.float32))
     function(np.zeros(2, np.float32), np.zeros(2, np.int64))
     assert seen == ["f64", "f32"]
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_refuse_refuses_infinity_and_nan_where_there_is_none(value):
+    tensor = dlpark.from_dlpack(np.array([1, value], np.float32))
+    for dtype in dlpark.dtypes.ALL:
+        if "float" in dtype and dtype.bits <= 16:
+            if dtype.limits.has_infinity if value == np.inf else dtype.limits.has_nan:
+                assert repr(tensor.astype(dtype, overflow="refuse").tolist()[1]) == repr(float(value))
+                continue
+            with pytest.raises(OverflowError, match=r"^element \[1\] is (inf|nan), which f\d_\w+ does not hold$"):
+                tensor.astype(dtype, overflow="refuse")

@@ -27,6 +27,19 @@ def same(first, second):
     return (first.dtype, first.shape, first.tobytes()) == (second.dtype, second.shape, second.tobytes())
 
 
+def test_an_unpickled_tensor_does_not_say_that_it_is_the_only_owner():
+    """IS_COPIED means sole owner, and whoever gave the buffers of a pickle may hold them."""
+    copied = dlpark.from_dlpack(np.arange(3), copy=True)
+    data, buffers = out_of_band(copied)
+    memory = [bytearray(buffer) for buffer in buffers]
+    first, second = (pickle.loads(data, buffers=memory) for _ in range(2))
+    assert copied.is_copied and not first.is_copied and not second.is_copied
+    np.from_dlpack(first)[0] = 7
+    assert second.tolist() == [7, 1, 2]
+    for back in (first, again(copied, 5), again(copied, 2)):
+        assert not hostile.read(back.__dlpack__(max_version=(1, 0))).flags & hostile.IS_COPIED
+
+
 def out_of_band(tensor):
     buffers = []
     return pickle.dumps(tensor, 5, buffer_callback=buffers.append), buffers

@@ -257,7 +257,9 @@ static PyGetSetDef object_attributes[] = {
      "Whether the memory must not be written. Also true when its producer could not say, as in the legacy protocol.",
      NULL},
     {"is_copied", object_get_is_copied, NULL,
-     "Whether the memory was made for this tensor, so that nobody else had it at that time.", NULL},
+     "Whether the memory was made for this tensor, so that nobody else had it at that time.\n\n"
+     "Never said of a tensor from a pickle, whose buffer somebody else may hold.",
+     NULL},
     {"stream", object_get_stream, NULL,
      "The stream on which its producer worked when the tensor came, as an int; None where nobody said.", NULL},
     {"T", dlpark__py_tensor_get_transposed, NULL, "The dimensions in reverse order: a Tensor of the same memory.",
