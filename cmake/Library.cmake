@@ -53,11 +53,17 @@ function(dlpark_install_headers name)
   set_property(TARGET dlpark_${name} APPEND PROPERTY DLPARK_HEADERS ${headers})
 endfunction()
 
-# Another room's sources and headers in a library, as of its own: dlpark_extend_library(core stream.c HEADERS stream.h)
+# Another room's sources and headers in a library, as of its own: dlpark_extend_library(core stream.c HEADERS stream.h).
+# BESIDE_KIT: an extension of CPython has no use for them, the kit leaves them out.
 function(dlpark_extend_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_KIT" "" "HEADERS")
   target_sources(dlpark_${name} PRIVATE ${arg_UNPARSED_ARGUMENTS})
   dlpark_install_headers(${name} ${arg_HEADERS})
+  if(arg_BESIDE_KIT)
+    list(TRANSFORM arg_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(TRANSFORM arg_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/dlpark/)
+    set_property(TARGET dlpark_${name} APPEND PROPERTY DLPARK_BESIDE_KIT ${arg_UNPARSED_ARGUMENTS} ${arg_HEADERS})
+  endif()
 endfunction()
 
 # Links outside libraries by their pkg-config names; says which one is missing.

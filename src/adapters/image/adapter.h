@@ -67,7 +67,7 @@ void dlpark__image_samples(unsigned char *to, ptrdiff_t to_step, image_sample to
 void dlpark__image_samples_split(unsigned char *to, ptrdiff_t plane_step, image_sample to_sample, const uint8_t *from,
                                  size_t count);
 
-/* ---- file.c ---- */
+/* ---- image_file.c ---- */
 
 /* The bytes that a file may have unless told otherwise. */
 #define IMAGE_FILE_MAX_NBYTES ((size_t)UINT32_MAX)

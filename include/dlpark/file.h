@@ -1,0 +1,230 @@
+/**
+ * Tensor files: many tensors by name, mapped without a copy or read into memory.
+ *
+ *     dlpark_file *file = NULL;
+ *     dlpark_tensor weight = DLPARK_TENSOR_EMPTY;
+ *     DLPARK_TRY(dlpark_file_open(&file, "model.safetensors", NULL, err));
+ *     DLPARK_TRY(dlpark_file_share(file, dlpark_file_find(file, "lm_head.weight", 14), &weight, err)); // mapped
+ *     dlpark_file_release(&file);                                       // the tensor keeps the mapping alive
+ *     dlpark_tensor_release(&weight);
+ *
+ * The format is told by the content, never by the name. Everything in a file is checked before anything of it is used:
+ * what an open file says of its tensors is true of its bytes. Names come from the file: any bytes but broken UTF-8, zeros
+ * included, so they have a length. Never make a path of one; dlpark_file_name_text() makes one fit to be printed.
+ *
+ * A mapped tensor is the file itself. If another process writes into the file, the values change; if it cuts it short,
+ * touching what is gone ends the process (SIGBUS). Whoever cannot rule that out takes dlpark_file_load() or
+ * dlpark_file_read(), which copy, and report a file that shrank as an error.
+ *
+ * Threads: any number may use one open file at the same time; it is released once. Pointers must not be NULL unless a
+ * parameter says optional.
+ */
+#ifndef DLPARK_FILE_H
+#define DLPARK_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dtype.h"
+#include "layout.h"
+#include "status.h"
+#include "tensor.h"
+#include "view.h"
+
+DLPARK_BEGIN_C
+
+/** An open tensor file. Owns its index and a share in its bytes. */
+typedef struct dlpark_file dlpark_file;
+
+/** How tensors lie in a file. Four bytes in every build. */
+typedef enum dlpark_file_format {
+    DLPARK_FILE_ANY = 0, /**< as the content says */
+    DLPARK_FILE_SAFETENSORS = 1,
+    DLPARK_FILE_PIN_32 = 0x7fffffff
+} dlpark_file_format;
+
+/** What a packed pair of float4 is taken for. DLPack consumers disagree. Four bytes in every build. */
+typedef enum dlpark_file_float4 {
+    DLPARK_FILE_FLOAT4_LOGICAL = 0, /**< float4_e2m1fn, one lane, the shape that the file says */
+    DLPARK_FILE_FLOAT4_PAIRS,       /**< float4_e2m1fn of 2 lanes, the last extent halved: PyTorch's float4_e2m1fn_x2 */
+    DLPARK_FILE_FLOAT4_BYTES,       /**< uint8, the last extent halved */
+    DLPARK_FILE_FLOAT4_PIN_32 = 0x7fffffff
+} dlpark_file_float4;
+
+/** What a file is opened with. Zero the rest: a field that is not named has its plain meaning. Grows only at its end. */
+typedef struct dlpark_file_options {
+    dlpark_file_format format;  /**< refuse any other */
+    uint64_t max_header_nbytes; /**< 0: what the format allows, at most 100,000,000 */
+    dlpark_file_float4 float4;
+    bool is_private; /**< mapped tensors may be written; what is written stays in this process */
+} dlpark_file_options;
+
+/** What a file says of one tensor. The layout is frozen but for `shape`'s end. */
+typedef struct dlpark_file_entry {
+    const char *name; /**< UTF-8 without a terminating zero; borrowed from the file */
+    size_t name_nbytes;
+    const char *type; /**< the format's own word for the dtype, "F8_E4M3"; a static string */
+    DLDataType dtype;
+    uint64_t offset; /**< of the first byte, from the start of the file */
+    uint64_t nbytes;
+    size_t alignment_bytes; /**< what a mapped tensor's address is a multiple of: a power of two, at most 4096 */
+    int32_t ndim;           /**< above DLPARK_MAX_NDIM for one that no tensor can be made of */
+    int64_t shape[DLPARK_MAX_NDIM]; /**< only the first `ndim` are written */
+} dlpark_file_entry;
+
+/**
+ * Opens a file by its path.
+ *
+ * @param file     out. NULL before; NULL on failure.
+ * @param path     in, borrowed. What is not a regular file, a pipe for example, is read into memory to its end.
+ * @param options  in, optional.
+ * @param err      out, optional. Names the file, and the byte and the tensor where something is wrong.
+ * @return DLPARK_OK; DLPARK_E_NOT_EMPTY; DLPARK_E_ARGUMENT (options); DLPARK_E_NOT_FOUND, DLPARK_E_PERMISSION,
+ *         DLPARK_E_IO; DLPARK_E_FORMAT (broken, or not of the format asked for); DLPARK_E_LIMIT; DLPARK_E_MEMORY.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_open(dlpark_file **file, const char *path,
+                                                           const dlpark_file_options *options, dlpark_error *err);
+
+/**
+ * The same for an open descriptor, which is borrowed: the file takes a duplicate. Its position does not matter, and is
+ * left alone where it is of a regular file.
+ *
+ * @param name  in, optional, borrowed until the call returns. What messages call it; NULL: "<descriptor 3>".
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_open_descriptor(dlpark_file **file, int descriptor,
+                                                                      const char *name,
+                                                                      const dlpark_file_options *options,
+                                                                      dlpark_error *err);
+
+/**
+ * The same for a file in memory, of which `is_private` cannot be asked.
+ *
+ * @param bytes    in. Not written; unchanged until `release`.
+ * @param owner    in. Handed to `release`.
+ * @param release  in, optional. Called once, when the file and all tensors that were shared from it are gone, on any
+ *                 thread. Not called when this call fails: the caller still owns the memory.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_open_memory(dlpark_file **file, const void *bytes, size_t nbytes,
+                                                                  void *owner, void (*release)(void *owner),
+                                                                  const dlpark_file_options *options,
+                                                                  dlpark_error *err);
+
+/** Drops the file and clears the caller's variable. Shared tensors live on. Accepts NULL, and a NULL in it. */
+DLPARK_API void dlpark_file_release(dlpark_file **file);
+
+/** The format; never DLPARK_FILE_ANY. */
+DLPARK_API dlpark_file_format dlpark_file_format_of(const dlpark_file *file);
+
+/** "safetensors". A static string; "unknown" for a number that is no format. */
+DLPARK_API const char *dlpark_file_format_name(dlpark_file_format format);
+
+/** How many tensors there are. They have the numbers from 0 on in the order of their bytes. */
+DLPARK_API int64_t dlpark_file_count(const dlpark_file *file);
+
+/** Bytes of the file. */
+DLPARK_API uint64_t dlpark_file_nbytes(const dlpark_file *file);
+
+/**
+ * The number of the tensor of that name; -1 where there is none. In constant time.
+ *
+ * @param name         in, borrowed. UTF-8, need not be terminated.
+ * @param name_nbytes  in. Its length.
+ */
+DLPARK_API int64_t dlpark_file_find(const dlpark_file *file, const char *name, size_t name_nbytes);
+
+/**
+ * What the file says of a tensor.
+ *
+ * @param index  in. 0 to dlpark_file_count() - 1; -1, as dlpark_file_find() gives, is refused.
+ * @param entry  out. Not written on failure. Its texts live as long as the file.
+ * @return DLPARK_OK; DLPARK_E_INDEX.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_entry_get(const dlpark_file *file, int64_t index,
+                                                                dlpark_file_entry *entry, dlpark_error *err);
+
+/** How many texts the file carries beside its tensors: safetensors' `__metadata__`. */
+DLPARK_API int64_t dlpark_file_metadata_count(const dlpark_file *file);
+
+/** A text of the file: borrowed from it, UTF-8, not terminated. */
+typedef struct dlpark_file_text {
+    const char *text;
+    size_t nbytes;
+} dlpark_file_text;
+
+/** One of those texts, in the order of the file. DLPARK_E_INDEX when there is none of that number. */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_metadata_get(const dlpark_file *file, int64_t index,
+                                                                   dlpark_file_text *key, dlpark_file_text *value,
+                                                                   dlpark_error *err);
+
+/**
+ * A tensor of the file as a view of the mapping, which is made when first asked for. The view dies with the file.
+ *
+ * @param index  in. As for dlpark_file_entry_get().
+ * @param view   out. READ_ONLY unless the file was opened `is_private`. Not written on failure.
+ * @return DLPARK_OK; DLPARK_E_INDEX; DLPARK_E_MEMORY (no room for the mapping); DLPARK_E_UNSUPPORTED (more than 64
+ *         dimensions; or the bytes are in another order than this machine's: dlpark_file_load() swaps them).
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_view(dlpark_file *file, int64_t index, dlpark_view *view,
+                                                           dlpark_error *err);
+
+/**
+ * The same as a tensor of its own, which keeps the mapping alive and outlives the file.
+ *
+ * @param tensor  out. Empty before and, on failure, after.
+ * @return as dlpark_file_view(), and DLPARK_E_NOT_EMPTY.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_share(dlpark_file *file, int64_t index, dlpark_tensor *tensor,
+                                                            dlpark_error *err);
+
+/**
+ * A tensor of the file read into fresh memory, which the tensor owns. Never maps.
+ *
+ * @return as dlpark_file_share() but for the mapping; DLPARK_E_IO, DLPARK_E_FORMAT (the file was cut short since).
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_load(const dlpark_file *file, int64_t index,
+                                                           dlpark_tensor *tensor, dlpark_error *err);
+
+/**
+ * The same into memory of the caller's.
+ *
+ * @param to  in, borrowed. Of the tensor's dtype and shape, host accessible, compact, writable. On DLPARK_E_IO and
+ *            DLPARK_E_FORMAT part of it may be written.
+ * @return as dlpark_file_load(); DLPARK_E_DTYPE, DLPARK_E_SHAPE, DLPARK_E_LAYOUT, DLPARK_E_DEVICE, DLPARK_E_READ_ONLY.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_read(const dlpark_file *file, int64_t index,
+                                                           const dlpark_view *to, dlpark_error *err);
+
+/** One fault of a file. `rule` is a word that stays the same: "overlap". The layout is frozen. */
+typedef struct dlpark_file_fault {
+    const char *rule;  /**< a static string */
+    uint64_t offset;   /**< of the byte that is wrong, from the start of the file */
+    char tensor[64];   /**< the tensor's name, fit to be printed, cut with "..."; "" for a fault of the file */
+    char message[256]; /**< with the numbers; without the file's name */
+} dlpark_file_fault;
+
+/**
+ * Lists every fault of a file, not only the first. What is not JSON hides what stands behind it.
+ *
+ * @param path      in, borrowed.
+ * @param options   in, optional.
+ * @param faults    out. The first `capacity` faults, in the order in which they were found.
+ * @param capacity  in. May be 0, then `faults` may be NULL.
+ * @param count     out. How many faults there are.
+ * @param err       out, optional.
+ * @return DLPARK_OK when the file could be read, faulty or not; else as dlpark_file_open().
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_check(const char *path, const dlpark_file_options *options,
+                                                            dlpark_file_fault *faults, size_t capacity, size_t *count,
+                                                            dlpark_error *err);
+
+/** A name of the file for people, in a struct of its own: controls and what turns the direction of text come as "\x1B"
+ * or "\u202E"; cut with "..." after 60 bytes. */
+typedef struct dlpark_file_name {
+    char text[64];
+} dlpark_file_name;
+DLPARK_API dlpark_file_name dlpark_file_name_text(const char *name, size_t name_nbytes);
+
+DLPARK_END_C
+
+#endif

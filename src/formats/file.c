@@ -1,0 +1,265 @@
+/* Opening a file of any format, and asking what is in it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/internal.h"
+#include "format.h"
+#include "json.h"
+
+static const dlpark__format *const file_formats[] = {&dlpark__format_safetensors};
+
+#define FILE_FORMATS (sizeof file_formats / sizeof file_formats[0])
+
+const char *dlpark_file_format_name(dlpark_file_format format)
+{
+    for (size_t i = 0; i < FILE_FORMATS; i++)
+        if (file_formats[i]->format == format)
+            return file_formats[i]->name;
+    return format == DLPARK_FILE_ANY ? "any" : "unknown";
+}
+
+/* ---- Opening ---- */
+
+static dlpark_status file_check_options(const dlpark_file_options *options, dlpark_error *err)
+{
+    if ((unsigned)options->format > DLPARK_FILE_SAFETENSORS)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no file format %d", (int)options->format);
+    if ((unsigned)options->float4 > DLPARK_FILE_FLOAT4_BYTES)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no form %d of float4", (int)options->float4);
+    return DLPARK_OK;
+}
+
+/* What has no magic is safetensors. */
+static const dlpark__format *file_tell_format(const dlpark_file_options *options)
+{
+    (void)options;
+    return &dlpark__format_safetensors;
+}
+
+/* Takes the source. Faults go to `faults`; a file with any is not opened. */
+static dlpark_status file_read(dlpark_file *file, dlpark__source *source, const dlpark_file_options *options,
+                               dlpark__file_faults *faults, dlpark_error *err)
+{
+    file->source = source;
+    file->options = *options;
+    file->format = file_tell_format(options);
+    dlpark__format_job job = {source, &file->options, &file->index, faults};
+    return file->format->read(&job, err);
+}
+
+static void file_end(dlpark_file *file)
+{
+    dlpark__index_end(&file->index);
+    dlpark__source_release(file->source);
+}
+
+/* Takes the source on success only. */
+static dlpark_status file_make(dlpark_file **out, dlpark__source *source, const dlpark_file_options *options,
+                               dlpark_error *err)
+{
+    dlpark_file *file = calloc(1, sizeof *file);
+    dlpark__file_faults faults = {.file = &source->name, .err = err};
+
+    if (file == NULL)
+        return dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
+    dlpark_status status = file_read(file, source, options, &faults, err);
+    if (status == DLPARK_OK && faults.count != 0)
+        status = faults.status;
+    if (status != DLPARK_OK) {
+        dlpark__index_end(&file->index);
+        free(file);
+        return status;
+    }
+    *out = file;
+    return DLPARK_OK;
+}
+
+/* What every way of opening begins with. */
+static dlpark_status file_begin(dlpark_file *const *file, const dlpark_file_options *given,
+                                dlpark_file_options *options, dlpark_error *err)
+{
+    *options = given != NULL ? *given : (dlpark_file_options){.format = DLPARK_FILE_ANY};
+    if (*file != NULL)
+        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "the variable for the file holds one already");
+    return file_check_options(options, err);
+}
+
+dlpark_status dlpark_file_open(dlpark_file **file, const char *path, const dlpark_file_options *options,
+                               dlpark_error *err)
+{
+    dlpark_file_options own;
+    dlpark__source *source = NULL;
+
+    DLPARK_TRY(file_begin(file, options, &own, err));
+    DLPARK_TRY(dlpark__source_open(&source, path, own.is_private, err));
+    dlpark_status status = file_make(file, source, &own, err);
+    if (status != DLPARK_OK)
+        dlpark__source_release(source);
+    return status;
+}
+
+dlpark_status dlpark_file_open_descriptor(dlpark_file **file, int descriptor, const char *name,
+                                          const dlpark_file_options *options, dlpark_error *err)
+{
+    dlpark_file_options own;
+    dlpark__source *source = NULL;
+
+    DLPARK_TRY(file_begin(file, options, &own, err));
+    DLPARK_TRY(dlpark__source_open_descriptor(&source, descriptor, name, own.is_private, err));
+    dlpark_status status = file_make(file, source, &own, err);
+    if (status != DLPARK_OK)
+        dlpark__source_release(source);
+    return status;
+}
+
+dlpark_status dlpark_file_open_memory(dlpark_file **file, const void *bytes, size_t nbytes, void *owner,
+                                      void (*release)(void *owner), const dlpark_file_options *options,
+                                      dlpark_error *err)
+{
+    dlpark_file_options own;
+    dlpark__source *source = NULL;
+
+    DLPARK_TRY(file_begin(file, options, &own, err));
+    if (own.is_private)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "memory of the caller's cannot be mapped privately");
+    DLPARK_TRY(dlpark__source_open_memory(&source, bytes, nbytes, owner, release, err));
+    dlpark_status status = file_make(file, source, &own, err);
+    if (status != DLPARK_OK) {
+        source->release = NULL; /* the caller still owns it */
+        dlpark__source_release(source);
+    }
+    return status;
+}
+
+void dlpark_file_release(dlpark_file **file)
+{
+    if (file == NULL || *file == NULL)
+        return;
+    file_end(*file);
+    free(*file);
+    *file = NULL;
+}
+
+dlpark_status dlpark_file_check(const char *path, const dlpark_file_options *options, dlpark_file_fault *faults,
+                                size_t capacity, size_t *count, dlpark_error *err)
+{
+    dlpark_file file = {0}, *none = NULL;
+    dlpark_file_options own;
+    dlpark__source *source = NULL;
+
+    DLPARK_TRY(file_begin(&none, options, &own, err));
+    DLPARK_TRY(dlpark__source_open(&source, path, own.is_private, err));
+    dlpark__file_faults all = {.file = &source->name, .lists = true, .list = faults, .capacity = capacity};
+    dlpark_status status = file_read(&file, source, &own, &all, err);
+    file_end(&file);
+    if (status == DLPARK_OK)
+        *count = all.count;
+    return status;
+}
+
+/* ---- Asking ---- */
+
+dlpark_file_format dlpark_file_format_of(const dlpark_file *file)
+{
+    return file->format->format;
+}
+
+int64_t dlpark_file_count(const dlpark_file *file)
+{
+    return (int64_t)file->index.count;
+}
+
+uint64_t dlpark_file_nbytes(const dlpark_file *file)
+{
+    return file->source->nbytes;
+}
+
+int64_t dlpark_file_find(const dlpark_file *file, const char *name, size_t name_nbytes)
+{
+    return dlpark__names_find(&file->index.names, name, name_nbytes);
+}
+
+dlpark_status dlpark__file_check_index(const dlpark_file *file, int64_t index, dlpark_error *err)
+{
+    if (index >= 0 && index < (int64_t)file->index.count)
+        return DLPARK_OK;
+    if (index == -1)
+        return dlpark_error_set(err, DLPARK_E_INDEX, "%s: has no tensor of that name", file->source->name.text);
+    return dlpark_error_set(err, DLPARK_E_INDEX, "%s: has no tensor %lld, it has %zu", file->source->name.text,
+                            (long long)index, file->index.count);
+}
+
+int64_t dlpark_file_metadata_count(const dlpark_file *file)
+{
+    return (int64_t)file->index.pairs_count;
+}
+
+dlpark_status dlpark_file_metadata_get(const dlpark_file *file, int64_t index, dlpark_file_text *key,
+                                       dlpark_file_text *value, dlpark_error *err)
+{
+    const dlpark__index *all = &file->index;
+
+    if (index < 0 || index >= (int64_t)all->pairs_count)
+        return dlpark_error_set(err, DLPARK_E_INDEX, "%s: has no metadata %lld, it has %zu", file->source->name.text,
+                                (long long)index, all->pairs_count);
+    const dlpark__index_pair *pair = &all->pairs[index];
+    *key = (dlpark_file_text){all->text + pair->key.at, pair->key.nbytes};
+    *value = (dlpark_file_text){all->text + pair->value.at, pair->value.nbytes};
+    return DLPARK_OK;
+}
+
+/* ---- Names for people ---- */
+
+/* Characters that a terminal would obey, or that turn the direction of what follows: U+00 to 1F, U+7F to 9F, U+200E, F,
+ * U+2028 to 202E, U+2066 to 2069, U+FEFF. */
+static bool file_disturbs(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code & ~UINT32_C(1)) == 0x200E ||
+           (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF;
+}
+
+/* The character that valid UTF-8 begins with, and its width. What is no UTF-8 is taken for U+FFFD, a byte wide. */
+static uint32_t file_character(const unsigned char *text, size_t nbytes, size_t *width)
+{
+    static const unsigned char masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    size_t wanted = text[0] < 0x80 ? 1 : text[0] < 0xC2 ? 0 : text[0] < 0xE0 ? 2 : text[0] < 0xF0 ? 3 : 4;
+
+    *width = 1;
+    if (wanted == 0 || wanted > nbytes || dlpark__utf8_check((const char *)text, wanted) != wanted)
+        return 0xFFFD;
+    uint32_t code = text[0] & masks[wanted];
+    for (size_t i = 1; i < wanted; i++)
+        code = code << 6 | (text[i] & 0x3F);
+    *width = wanted;
+    return code;
+}
+
+dlpark_file_name dlpark_file_name_text(const char *name, size_t name_nbytes)
+{
+    enum { MOST = 60, DOTS = 3 };
+    dlpark_file_name out;
+    size_t used = 0, cut = 0;
+
+    for (size_t at = 0, width; at < name_nbytes; at += width) {
+        char shown[8];
+        uint32_t code = file_character((const unsigned char *)name + at, name_nbytes - at, &width);
+        if (code == 0xFFFD && width == 1)
+            snprintf(shown, sizeof shown, "\\x%02X", (unsigned)(unsigned char)name[at]);
+        else if (file_disturbs(code))
+            snprintf(shown, sizeof shown, code < 0x100 ? "\\x%02X" : "\\u%04X", (unsigned)code);
+        else
+            snprintf(shown, sizeof shown, "%.*s", (int)width, name + at);
+        size_t length = strlen(shown);
+        if (used + length > MOST) {
+            memcpy(out.text + cut, "...", DOTS + 1);
+            return out;
+        }
+        memcpy(out.text + used, shown, length);
+        used += length;
+        if (used <= MOST - DOTS)
+            cut = used;
+    }
+    out.text[used] = '\0';
+    return out;
+}

@@ -1,0 +1,151 @@
+#include <stdlib.h>
+
+#include <dlpark/layout.h>
+
+#include "index.h"
+
+void dlpark__index_end(dlpark__index *index)
+{
+    dlpark__names_end(&index->names);
+    free(index->entries);
+    free(index->extents);
+    free(index->pairs);
+    free(index->text);
+    *index = (dlpark__index){0};
+}
+
+/* ---- Growing ---- */
+
+/* Room for `more` items behind `count`; half as many again each time. False leaves all as it was. */
+static bool index_reserve(void **items, size_t *room, size_t count, size_t more, size_t nbytes)
+{
+    size_t wanted = *room + *room / 2 + 16;
+
+    if (more <= *room - count)
+        return true;
+    if (wanted - count < more)
+        wanted = count + more;
+    void *grown = wanted <= SIZE_MAX / 2 / nbytes ? realloc(*items, wanted * nbytes) : NULL;
+    if (grown == NULL)
+        return false;
+    *items = grown;
+    *room = wanted;
+    return true;
+}
+
+bool dlpark__index_add(dlpark__index *index, const dlpark__index_entry *entry, const int64_t *shape)
+{
+    int32_t ndim = dlpark__index_rank(entry);
+    dlpark__index_entry out = *entry;
+    size_t words = (size_t)ndim;
+    uint64_t seen = 0;
+    void *entries = index->entries, *extents = index->extents;
+
+    for (int32_t i = 0; i < ndim; i++)
+        seen |= (uint64_t)shape[i];
+    out.is_wide = seen > UINT32_MAX;
+    out.shape = (uint32_t)index->extents_count;
+    words <<= out.is_wide;
+    bool is_reserved = index->count < DLPARK__NAMES_MOST && index->extents_count <= UINT32_MAX - words &&
+                       index_reserve(&entries, &index->room, index->count, 1, sizeof out) &&
+                       index_reserve(&extents, &index->extents_room, index->extents_count, words, sizeof(uint32_t));
+    index->entries = entries;
+    index->extents = extents;
+    if (!is_reserved)
+        return false;
+    uint32_t *to = index->extents + index->extents_count;
+    for (int32_t i = 0; i < ndim; i++) {
+        *to++ = (uint32_t)shape[i];
+        if (out.is_wide)
+            *to++ = (uint32_t)((uint64_t)shape[i] >> 32);
+    }
+    index->extents_count += words;
+    index->entries[index->count++] = out;
+    return true;
+}
+
+bool dlpark__index_add_pair(dlpark__index *index, dlpark__span_text key, dlpark__span_text value)
+{
+    void *pairs = index->pairs;
+    bool is_reserved = index->pairs_count < DLPARK__NAMES_MOST &&
+                       index_reserve(&pairs, &index->pairs_room, index->pairs_count, 1, sizeof *index->pairs);
+
+    index->pairs = pairs;
+    if (!is_reserved)
+        return false;
+    index->pairs[index->pairs_count++] = (dlpark__index_pair){key, value};
+    return true;
+}
+
+static void index_trim(void **items, size_t *room, size_t count, size_t nbytes)
+{
+    void *less = count > 0 && count < *room ? realloc(*items, count * nbytes) : NULL;
+
+    if (less != NULL) {
+        *items = less;
+        *room = count;
+    }
+}
+
+void dlpark__index_trim(dlpark__index *index)
+{
+    void *entries = index->entries, *extents = index->extents, *pairs = index->pairs;
+
+    index_trim(&entries, &index->room, index->count, sizeof *index->entries);
+    index_trim(&extents, &index->extents_room, index->extents_count, sizeof *index->extents);
+    index_trim(&pairs, &index->pairs_room, index->pairs_count, sizeof *index->pairs);
+    index->entries = entries;
+    index->extents = extents;
+    index->pairs = pairs;
+}
+
+/* ---- Order and names ---- */
+
+static int index_compare(const void *left, const void *right)
+{
+    const dlpark__index_entry *a = left, *b = right;
+
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    if (a->nbytes != b->nbytes)
+        return a->nbytes < b->nbytes ? -1 : 1;
+    return a->name.at < b->name.at ? -1 : a->name.at > b->name.at; /* as they were written */
+}
+
+void dlpark__index_sort(dlpark__index *index)
+{
+    for (size_t i = 1; i < index->count; i++) {
+        if (index_compare(&index->entries[i - 1], &index->entries[i]) > 0) {
+            qsort(index->entries, index->count, sizeof *index->entries, index_compare);
+            return;
+        }
+    }
+}
+
+bool dlpark__index_find_names(dlpark__index *index, int64_t *twin)
+{
+    *twin = -1;
+    if (!dlpark__names_begin(&index->names, index->text, index->entries, sizeof *index->entries, index->count))
+        return false;
+    for (size_t i = 0; i < index->count; i++)
+        if (dlpark__names_add(&index->names, i) >= 0 && *twin < 0)
+            *twin = (int64_t)i;
+    return true;
+}
+
+int32_t dlpark__index_rank(const dlpark__index_entry *entry)
+{
+    return entry->ndim < DLPARK_MAX_NDIM ? entry->ndim : DLPARK_MAX_NDIM;
+}
+
+void dlpark__index_shape(const dlpark__index *index, const dlpark__index_entry *entry, int64_t *shape)
+{
+    const uint32_t *from = index->extents + entry->shape;
+
+    for (int32_t i = 0; i < dlpark__index_rank(entry); i++, from++) {
+        uint64_t extent = *from;
+        if (entry->is_wide)
+            extent |= (uint64_t) * ++from << 32;
+        shape[i] = (int64_t)extent;
+    }
+}

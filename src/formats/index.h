@@ -1,0 +1,71 @@
+/*
+ * What every format is read into: one entry a tensor, in the order of the bytes, and the texts beside them. Small, as
+ * there may be millions: 32 bytes a tensor, 4 or 8 an extent, 8 to 16 for its name's place in the table.
+ */
+#ifndef DLPARK_FORMATS_INDEX_H
+#define DLPARK_FORMATS_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dlpark/dlpack.h>
+#include <dlpark/status.h>
+
+#include "names.h"
+
+/* A row of a format's table of types. */
+typedef struct dlpark__index_type {
+    const char *name;
+    DLDataType dtype;
+} dlpark__index_type;
+
+typedef struct dlpark__index_entry {
+    dlpark__span_text name;
+    uint32_t shape; /* where its extents begin in `extents` */
+    uint16_t ndim;  /* of which the first 64 are kept */
+    uint8_t type;   /* row of the format's table */
+    bool is_wide;   /* an extent takes two words, the low one first */
+    uint64_t begin; /* in the file */
+    uint64_t nbytes;
+} dlpark__index_entry;
+
+typedef struct dlpark__index_pair {
+    dlpark__span_text key;
+    dlpark__span_text value;
+} dlpark__index_pair;
+
+/* Grows as it is filled; empty when zeroed. */
+typedef struct dlpark__index {
+    char *text; /* names and metadata lie in it */
+    const dlpark__index_type *types;
+    dlpark__index_entry *entries;
+    size_t count, room;
+    uint32_t *extents;
+    size_t extents_count, extents_room;
+    dlpark__index_pair *pairs;
+    size_t pairs_count, pairs_room;
+    dlpark__names names;
+} dlpark__index;
+
+void dlpark__index_end(dlpark__index *index);
+
+/* These append. False: out of memory, or more than an index can have. The extents are copied. */
+bool dlpark__index_add(dlpark__index *index, const dlpark__index_entry *entry, const int64_t *shape);
+bool dlpark__index_add_pair(dlpark__index *index, dlpark__span_text key, dlpark__span_text value);
+
+/* Brings the entries into the order of their bytes; those without bytes come first at their place. */
+void dlpark__index_sort(dlpark__index *index);
+
+/* Makes the table of names. E_FORMAT never: `twin` is the first entry whose name an earlier one has, -1: none. False: out
+ * of memory. */
+bool dlpark__index_find_names(dlpark__index *index, int64_t *twin);
+
+/* Gives back what was reserved and not used. */
+void dlpark__index_trim(dlpark__index *index);
+
+/* As many extents as are kept. */
+int32_t dlpark__index_rank(const dlpark__index_entry *entry);
+void dlpark__index_shape(const dlpark__index *index, const dlpark__index_entry *entry, int64_t *shape);
+
+#endif

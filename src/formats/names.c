@@ -1,0 +1,124 @@
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__APPLE__)
+#include <sys/random.h>
+#endif
+
+#include "names.h"
+
+#define NAMES_NUMBER_BITS 21
+#define NAMES_NUMBER_MASK (((uint32_t)1 << NAMES_NUMBER_BITS) - 1)
+
+/* ---- The hash ---- */
+
+/* The two halves of a product of 128 bits, folded. */
+static uint64_t names_fold(uint64_t a, uint64_t b)
+{
+#if defined(__SIZEOF_INT128__)
+    __extension__ typedef unsigned __int128 names_wide;
+    names_wide product = (names_wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
+    uint64_t low = a_low * b_low, middle = a_high * b_low, other = a_low * b_high, high = a_high * b_high;
+    uint64_t carry = ((low >> 32) + (uint32_t)middle + (uint32_t)other) >> 32;
+    return (low + (middle << 32) + (other << 32)) ^ (high + (middle >> 32) + (other >> 32) + carry);
+#endif
+}
+
+/* Sixteen bytes a step, each half met by a secret; a text shorter than that, and a longer one's end, by its last sixteen
+ * or with zeros, and its length. */
+static uint64_t names_hash(const dlpark__names *names, const char *text, size_t nbytes)
+{
+    uint64_t hash = names->keys[0], words[2];
+    size_t left = nbytes;
+
+    for (; left > sizeof words; left -= sizeof words, text += sizeof words) {
+        memcpy(words, text, sizeof words);
+        hash = names_fold(words[0] ^ names->keys[1], words[1] ^ hash);
+    }
+    words[0] = words[1] = 0;
+    memcpy(words, text, left);
+    hash = names_fold(words[0] ^ names->keys[1], words[1] ^ hash);
+    return names_fold(hash ^ nbytes, names->keys[1] | 1);
+}
+
+static void names_choose_keys(dlpark__names *names)
+{
+    struct timespec now = {0, 0};
+
+    if (getentropy(names->keys, sizeof names->keys) == 0)
+        return;
+    /* No entropy, in a sandbox: what a stranger cannot easily know. */
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    names->keys[0] = names_fold((uintptr_t)names ^ UINT64_C(0x9E3779B97F4A7C15), (uint64_t)now.tv_nsec | 1);
+    names->keys[1] = names_fold((uintptr_t)names->slots ^ names->keys[0], UINT64_C(0xD6E8FEB86659FD93));
+}
+
+/* ---- The table ---- */
+
+bool dlpark__names_begin(dlpark__names *names, const char *text, const void *items, size_t step, size_t count)
+{
+    size_t slots = 8;
+
+    while (slots < count * 2)
+        slots *= 2;
+    names->text = text;
+    names->items = items;
+    names->step = step;
+    names->mask = slots - 1;
+    names->slots = calloc(slots, sizeof *names->slots);
+    names_choose_keys(names);
+    return names->slots != NULL;
+}
+
+void dlpark__names_end(dlpark__names *names)
+{
+    free(names->slots);
+    names->slots = NULL;
+}
+
+static dlpark__span_text names_item(const dlpark__names *names, size_t item)
+{
+    dlpark__span_text span;
+
+    memcpy(&span, names->items + item * names->step, sizeof span);
+    return span;
+}
+
+/* The slot with this text, or the empty one where it belongs. */
+static size_t names_slot(const dlpark__names *names, const char *text, size_t nbytes, uint64_t hash)
+{
+    uint32_t mark = (uint32_t)(hash >> 32) & ~NAMES_NUMBER_MASK;
+    size_t at = (size_t)hash & names->mask;
+
+    for (uint32_t slot; (slot = names->slots[at]) != 0; at = (at + 1) & names->mask) {
+        if ((slot & ~NAMES_NUMBER_MASK) != mark)
+            continue;
+        dlpark__span_text span = names_item(names, (slot & NAMES_NUMBER_MASK) - 1);
+        if (span.nbytes == nbytes && (nbytes == 0 || memcmp(names->text + span.at, text, nbytes) == 0))
+            break;
+    }
+    return at;
+}
+
+int64_t dlpark__names_add(dlpark__names *names, size_t item)
+{
+    dlpark__span_text span = names_item(names, item);
+    uint64_t hash = names_hash(names, names->text + span.at, span.nbytes);
+    size_t at = names_slot(names, names->text + span.at, span.nbytes, hash);
+
+    if (names->slots[at] != 0)
+        return (int64_t)(names->slots[at] & NAMES_NUMBER_MASK) - 1;
+    names->slots[at] = ((uint32_t)(hash >> 32) & ~NAMES_NUMBER_MASK) | (uint32_t)(item + 1);
+    return -1;
+}
+
+int64_t dlpark__names_find(const dlpark__names *names, const char *text, size_t nbytes)
+{
+    size_t at = names_slot(names, text, nbytes, names_hash(names, text, nbytes));
+
+    return (int64_t)(names->slots[at] & NAMES_NUMBER_MASK) - 1;
+}
