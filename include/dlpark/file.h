@@ -4,7 +4,7 @@
  *     dlpark_file *file = NULL;
  *     dlpark_tensor weight = DLPARK_TENSOR_EMPTY;
  *     DLPARK_TRY(dlpark_file_open(&file, "model.safetensors", NULL, err));
- *     DLPARK_TRY(dlpark_file_share(file, dlpark_file_find(file, "lm_head.weight", 14), &weight, err)); // mapped
+ *     status = dlpark_file_share(file, dlpark_file_find(file, "lm_head.weight", 14), &weight, err);    // mapped
  *     dlpark_file_release(&file);                                       // the tensor keeps the mapping alive
  *     dlpark_tensor_release(&weight);
  *
