@@ -26,7 +26,8 @@ function(dlpark_unit_test name)
     return()
   endif()
   add_executable(${name}_test ${name}_test.c ${PROJECT_SOURCE_DIR}/tests/support/failing_alloc.c)
-  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests/support ${PROJECT_SOURCE_DIR}/src/core)
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests/support ${PROJECT_SOURCE_DIR}/src/core
+                                                     ${PROJECT_SOURCE_DIR}/src/formats)
   target_link_libraries(${name}_test PRIVATE dlpark_options PkgConfig::CMOCKA Threads::Threads ${ARGN})
   target_link_options(${name}_test PRIVATE ${DLPARK_WRAP_OPTIONS})
   # Tables of cases that more than one language reads, and the manual, which is held equal to the code.

@@ -3,7 +3,7 @@
 #include <dlpark/file.h>
 #include <stdio.h>
 
-/* Two tensors of two bytes and of six floats, and a text: the length of the header, the header padded with spaces, the bytes. */
+/* Two tensors and a text: the length of the header; the header, with spaces so that the floats are aligned; the bytes. */
 static const char header[] = "{\"__metadata__\":{\"made by\":\"hand\"},"
                              "\"bias\":{\"dtype\":\"I8\",\"shape\":[2],\"data_offsets\":[24,26]},"
                              "\"weight\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}       ";
