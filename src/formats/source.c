@@ -69,8 +69,8 @@ static dlpark__source *source_new(const dlpark__source_name *name)
     return source;
 }
 
-/* Reads what has no size to the end; the buffer doubles. */
-static int source_slurp(int descriptor, unsigned char **bytes, size_t *nbytes)
+/* Reads what has no size to the end; the buffer doubles. A file has a position, which is its owner's. */
+static int source_slurp(int descriptor, bool is_file, unsigned char **bytes, size_t *nbytes)
 {
     size_t room = 0;
 
@@ -84,7 +84,8 @@ static int source_slurp(int descriptor, unsigned char **bytes, size_t *nbytes)
             room = more;
         }
         size_t some = room - *nbytes < SOURCE_READ_NBYTES ? room - *nbytes : SOURCE_READ_NBYTES;
-        ssize_t got = read(descriptor, *bytes + *nbytes, some);
+        ssize_t got = is_file ? pread(descriptor, *bytes + *nbytes, some, (off_t)*nbytes)
+                              : read(descriptor, *bytes + *nbytes, some);
         if (got == 0)
             return 0;
         if (got > 0)
@@ -95,11 +96,11 @@ static int source_slurp(int descriptor, unsigned char **bytes, size_t *nbytes)
 }
 
 /* Takes the whole into memory and ends the descriptor. */
-static int source_fill(dlpark__source *source)
+static int source_fill(dlpark__source *source, bool is_file)
 {
     unsigned char *bytes = NULL;
     size_t nbytes = 0;
-    int failed = source_slurp(source->descriptor, &bytes, &nbytes);
+    int failed = source_slurp(source->descriptor, is_file, &bytes, &nbytes);
 
     if (failed != 0) {
         free(bytes);
@@ -133,7 +134,7 @@ static dlpark_status source_adopt(dlpark__source **out, int descriptor, const dl
     else if (S_ISREG(status.st_mode) && status.st_size > 0)
         source->nbytes = (uint64_t)status.st_size;
     else /* files of procfs are regular and say that they have no bytes */
-        failed = source_fill(source);
+        failed = source_fill(source, S_ISREG(status.st_mode));
     if (failed != 0) {
         dlpark__source_release(source);
         return source_fail(name, failed, err);
