@@ -119,7 +119,9 @@ dlpark_status dlpark_file_view(dlpark_file *file, int64_t index, dlpark_view *vi
     DLPARK_TRY(file_describe(file, index, &entry, &desc, err));
     DLTensor tensor = {desc.data, desc.device, entry.ndim, entry.dtype, entry.shape, NULL, 0};
     tensor.device.device_type = kDLCPU;
-    return dlpark_check(&tensor, desc.flags, view, err);
+    dlpark_status status = dlpark_check(&tensor, desc.flags, view, err);
+    view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE; /* the mapping is the file's own, and was made to be written or not */
+    return status;
 }
 
 dlpark_status dlpark_file_share(dlpark_file *file, int64_t index, dlpark_tensor *tensor, dlpark_error *err)
