@@ -165,6 +165,7 @@ dlpark_status dlpark_file_load(const dlpark_file *file, int64_t index, dlpark_te
 dlpark_status dlpark_file_read(const dlpark_file *file, int64_t index, const dlpark_view *to, dlpark_error *err)
 {
     dlpark_file_entry entry;
+    dlpark_error own;
     int64_t nbytes;
 
     DLPARK_TRY(file_find_entry(file, index, &entry, err));
@@ -177,9 +178,9 @@ dlpark_status dlpark_file_read(const dlpark_file *file, int64_t index, const dlp
                                 dlpark__layout_list(to->ndim, to->shape).text,
                                 dlpark_file_name_text(entry.name, entry.name_nbytes).text,
                                 dlpark__layout_list(entry.ndim, entry.shape).text);
-    unsigned char *bytes = dlpark_view_bytes_mut(to, &nbytes, err);
+    unsigned char *bytes = dlpark_view_bytes_mut(to, &nbytes, &own);
     if (bytes == NULL)
-        return err != NULL ? err->status : DLPARK_E_LAYOUT;
+        return dlpark_error_set(err, own.status, "%s", own.message);
     if ((to->flags & DLPARK_VIEW_PADDED) != 0 && (uint64_t)nbytes != entry.nbytes)
         return dlpark_error_set(err, DLPARK_E_LAYOUT, "the destination has its elements padded, the file packs them");
     return file_read_entry(file, &entry, bytes, err);
