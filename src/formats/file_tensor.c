@@ -34,7 +34,10 @@ dlpark_status dlpark_file_entry_get(const dlpark_file *file, int64_t index, dlpa
     DLPARK_TRY(dlpark__file_check_index(file, index, err));
     const dlpark__index_entry *entry = &file->index.entries[index];
     const dlpark__index_type *type = &file->index.types[entry->type];
-    uint64_t low = entry->begin & (~entry->begin + 1); /* its lowest bit; a map begins at a page */
+    uint64_t at = entry->begin; /* a map begins at a page, memory of others anywhere */
+    if (file->source->descriptor < 0)
+        at += (uintptr_t)atomic_load_explicit(&file->source->map, memory_order_relaxed);
+    uint64_t low = at & (~at + 1); /* its lowest bit */
 
     out->name = file->index.text + entry->name.at;
     out->name_nbytes = entry->name.nbytes;
