@@ -194,6 +194,9 @@ static dlpark_status safetensors_read(const dlpark__format_job *job, dlpark_erro
     reader.data_nbytes = job->source->nbytes - reader.data_begin;
     dlpark__json_begin(&reader.json, job->index->text, (size_t)nbytes);
     bool is_whole = safetensors_read_object(&reader) && dlpark__json_end(&reader.json);
+    if (reader.is_starved && job->index->pairs_count == DLPARK__NAMES_MOST) /* of tensors no header holds so many */
+        return dlpark_error_set(err, DLPARK_E_LIMIT, "%s: has more than %zu texts of metadata", job->source->name.text,
+                                DLPARK__NAMES_MOST);
     if (reader.is_starved)
         return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: no memory for its %zu tensors", job->source->name.text,
                                 job->index->count);
