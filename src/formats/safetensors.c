@@ -202,7 +202,7 @@ static dlpark_status safetensors_read(const dlpark__format_job *job, dlpark_erro
                                 job->index->count);
     if (reader.json.fault[0] != '\0')
         SAFETENSORS_HEADER_FAULT(&reader, "json", reader.json.fault_at, "%s", reader.json.fault);
-    if (!is_whole && (reader.json.fault[0] != '\0' || !job->faults->lists))
+    if (!is_whole)
         return DLPARK_OK;
     dlpark__index_trim(job->index);
     dlpark__index_sort(job->index);

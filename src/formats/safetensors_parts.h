@@ -16,7 +16,7 @@ typedef struct dlpark__safetensors_reader {
     dlpark__file_faults *faults;
     uint64_t data_begin;  /* in the file */
     uint64_t data_nbytes; /* behind the header */
-    bool has_outside;     /* a tensor that is not within the file: what seems to belong to none may be its bytes */
+    bool has_outside;     /* a tensor that is not in the index: what seems to belong to none may be its bytes */
     bool has_metadata;
     bool is_starved; /* out of memory */
 } dlpark__safetensors_reader;

@@ -353,9 +353,11 @@ bool dlpark__safetensors_read_tensor(dlpark__safetensors_reader *reader, size_t 
         return true;
     if (!tensor.is_broken && !safetensors_check_size(reader, &tensor))
         return false;
-    if (tensor.ndim > UINT16_MAX)
+    if (tensor.ndim > UINT16_MAX) {
+        reader->has_outside = true; /* it has no place in the index either */
         return SAFETENSORS_FAULT(reader, DLPARK_E_LIMIT, "rank", at, &tensor, "has %lu dimensions, more than %d",
                                  (unsigned long)tensor.ndim, UINT16_MAX);
+    }
     dlpark__index_entry entry = {
         .name = {(uint32_t)(name->text - reader->json.text), (uint32_t)name->nbytes},
         .ndim = (uint16_t)tensor.ndim,
