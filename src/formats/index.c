@@ -46,9 +46,11 @@ bool dlpark__index_add(dlpark__index *index, const dlpark__index_entry *entry, c
     out.is_wide = seen > UINT32_MAX;
     out.shape = (uint32_t)index->extents_count;
     words <<= out.is_wide;
-    bool is_reserved = index->count < DLPARK__NAMES_MOST && index->extents_count <= UINT32_MAX - words &&
-                       index_reserve(&entries, &index->room, index->count, 1, sizeof out) &&
-                       index_reserve(&extents, &index->extents_room, index->extents_count, words, sizeof(uint32_t));
+    bool is_reserved =
+        index->count < DLPARK__NAMES_MOST && index->extents_count <= UINT32_MAX - words &&
+        index_reserve(&entries, &index->room, index->count, 1, sizeof out) &&
+        /* one at least: also a scalar has a place to begin */
+        index_reserve(&extents, &index->extents_room, index->extents_count, words > 0 ? words : 1, sizeof(uint32_t));
     index->entries = entries;
     index->extents = extents;
     if (!is_reserved)
