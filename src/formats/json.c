@@ -110,7 +110,7 @@ char dlpark__json_peek(dlpark__json *json)
 
 bool dlpark__json_expect(dlpark__json *json, char byte, const char *what)
 {
-    if (dlpark__json_peek(json) != byte || json->at >= json->end)
+    if (dlpark__json_peek(json) != byte)
         return json_unexpected(json, what);
     json->at++;
     return true;
@@ -141,7 +141,9 @@ bool dlpark__json_end(dlpark__json *json)
     if (json->fault[0] != '\0')
         return false;
     (void)dlpark__json_peek(json);
-    return json->at == json->end || json_unexpected(json, "the end of the header");
+    if (json->at < json->end)
+        return json_unexpected(json, "the end of the header");
+    return true;
 }
 
 /* ---- Strings ---- */
@@ -307,8 +309,8 @@ static bool json_digits(dlpark__json *json)
     return true;
 }
 
-/* Whether a number is beyond the largest double: by the power of ten of its first digit that is not 0, and where that
- * alone cannot tell, by its digits. */
+/* Whether a number, of digits and at most one point, is beyond the largest double: by the power of ten of its first digit
+ * that is not 0, and where that alone cannot tell, by its digits. */
 static bool json_is_infinite(const char *text, size_t nbytes, int64_t exponent)
 {
     static const char largest[] = "17976931348623157";
@@ -317,13 +319,13 @@ static bool json_is_infinite(const char *text, size_t nbytes, int64_t exponent)
     int order = 0;
     size_t matched = 0;
 
-    for (size_t i = 0; i < nbytes && text[i] != 'e' && text[i] != 'E'; i++) {
-        if (text[i] == '.')
+    for (size_t i = 0; i < nbytes; i++) {
+        if (text[i] == '.') {
             past_point = true;
-        if (text[i] < '0' || text[i] > '9' || (matched == 0 && text[i] == '0' && !past_point))
             continue;
+        }
         if (matched == 0 && text[i] == '0') { /* 0.001 */
-            first--;
+            first -= past_point;
             continue;
         }
         if (!past_point)
@@ -409,8 +411,7 @@ bool dlpark__json_skip(dlpark__json *json)
             if (depth == DLPARK__JSON_DEPTH)
                 return dlpark__json_fail(json, json->at, "values nest more than %d deep", DLPARK__JSON_DEPTH);
             closes[depth++] = first == '{' ? '}' : ']';
-            if (!dlpark__json_open(json, first, "a value", &is_empty))
-                return false;
+            (void)dlpark__json_open(json, first, "a value", &is_empty);
             depth -= is_empty;
         } else if (!json_plain(json, first)) {
             return false;

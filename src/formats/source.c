@@ -77,7 +77,9 @@ static int source_slurp(int descriptor, bool is_file, unsigned char **bytes, siz
     for (;;) {
         if (*nbytes == room) {
             size_t more = room == 0 ? 65536 : room * 2;
-            unsigned char *grown = more > room ? realloc(*bytes, more) : NULL;
+            if (more < room) /* GCOVR_EXCL_BR_LINE: before that no memory is left */
+                return ENOMEM;
+            unsigned char *grown = realloc(*bytes, more);
             if (grown == NULL)
                 return ENOMEM;
             *bytes = grown;
