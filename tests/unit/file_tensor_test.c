@@ -4,8 +4,24 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include <errno.h>
+#include <sys/mman.h>
+
 #include "failing_alloc.h"
 #include "format.h"
+
+void *__real_mmap(void *at, size_t nbytes, int protection, int flags, int descriptor, off_t offset);
+void *__wrap_mmap(void *at, size_t nbytes, int protection, int flags, int descriptor, off_t offset);
+
+static atomic_bool has_no_room;
+
+void *__wrap_mmap(void *at, size_t nbytes, int protection, int flags, int descriptor, off_t offset)
+{
+    if (!atomic_load(&has_no_room))
+        return __real_mmap(at, nbytes, protection, flags, descriptor, offset);
+    errno = ENOMEM;
+    return MAP_FAILED;
+}
 
 static bool is_little(void)
 {
@@ -468,10 +484,37 @@ static void file_that_was_cut_short_is_told(void **state)
     tensor_file_end(&made);
 }
 
+static void no_room_for_the_mapping(void **state)
+{
+    tensor_file made = tensor_file_text("{'a':{'dtype':'U8','shape':[3],'data_offsets':[0,3]}}", 3);
+    tensor_file_path path = tensor_file_save(&made);
+    dlpark_file *file = NULL;
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_view view, untouched;
+
+    (void)state;
+    memset(&view, 0x5A, sizeof view);
+    memset(&untouched, 0x5A, sizeof untouched);
+    assert_ok(dlpark_file_open(&file, path.text, NULL, e));
+    atomic_store(&has_no_room, true);
+    assert_fails(DLPARK_E_MEMORY, path.text, dlpark_file_view(file, 0, &view, e));
+    assert_fails(DLPARK_E_MEMORY, path.text, dlpark_file_share(file, 0, &tensor, e));
+    assert_ok(dlpark_file_load(file, 0, &tensor, e));
+    atomic_store(&has_no_room, false);
+    assert_memory_equal(&view, &untouched, sizeof view);
+    dlpark_tensor_release(&tensor);
+    assert_ok(dlpark_file_share(file, 0, &tensor, e));
+    dlpark_tensor_release(&tensor);
+    dlpark_file_release(&file);
+    tensor_file_drop(&path);
+    tensor_file_end(&made);
+}
+
 static void destination_must_fit(void **state)
 {
     tensor_file made = tensor_file_text("{'a':{'dtype':'U8','shape':[2,3],'data_offsets':[0,6]},"
-                                        "'b':{'dtype':'F4','shape':[4],'data_offsets':[6,8]}}",
+                                        "'b':{'dtype':'F4','shape':[4],'data_offsets':[6,8]},"
+                                        "'c':{'dtype':'F4','shape':[0],'data_offsets':[8,8]}}",
                                         8);
     dlpark_file *file = open_made(&made, NULL);
     unsigned char to[16] = {0}, none[16] = {0};
@@ -514,6 +557,8 @@ static void destination_must_fit(void **state)
             assert_fails(DLPARK_E_LAYOUT, "padded", dlpark_file_read(file, 1, &view, e));
         else
             assert_ok(dlpark_file_read(file, 1, &view, e));
+        view.shape[0] = 0; /* of which there are none, padded or not */
+        assert_ok(dlpark_file_read(file, 2, &view, e));
     }
     assert_memory_equal(to, made.bytes + made.data + 6, 2);
     assert_int_equal(to[2], made.bytes[made.data + 2]);
@@ -639,6 +684,7 @@ int main(void)
         cmocka_unit_test(float4_of_many_dimensions_stays_as_it_is),
         cmocka_unit_test(tensors_without_bytes),
         cmocka_unit_test(file_that_was_cut_short_is_told),
+        cmocka_unit_test(no_room_for_the_mapping),
         cmocka_unit_test(destination_must_fit),
         cmocka_unit_test(no_memory_leaves_nothing),
         cmocka_unit_test(threads_share_a_file),

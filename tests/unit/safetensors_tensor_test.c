@@ -270,6 +270,12 @@ static void ranks_up_to_the_limit(void **state)
             assert_int_equal(entry.shape[1], 1);
             dlpark_file_release(&file);
         }
+    strcpy(header, "{'t':{'dtype':'U16','shape':[3");
+    for (int d = 1; d < 70; d++)
+        strcat(header, ",1");
+    strcat(header, "],'data_offsets':[0,3]}}");
+    dlpark_file *file = NULL;
+    assert_fails(DLPARK_E_FORMAT, "tensor 't': shape [3, 1, 1, 1", open_text(&file, header, 3, e));
     free(header);
 }
 
