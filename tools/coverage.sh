@@ -1,7 +1,7 @@
 #!/bin/sh
 # Usage: coverage.sh
-# Branch coverage of src/core and src/devices by the C tests, in build/coverage/report: a page for each source. The last line sums up:
-#   core and devices, branches: 99.19 % (1234 of 1244), excluded 3, kernels not on this CPU: avx512.c
+# Branch coverage of src/core, src/devices and src/formats by the C tests, in build/coverage/report: a page for each source. The last line sums up:
+#   core, devices and formats, branches: 99.19 % (1234 of 1244), excluded 3, kernels not on this CPU: avx512.c
 # The exit status is 1 when that is less than REQUIRED. A branch that no test can take is excluded where it stands, by a
 # comment "GCOVR_EXCL_BR_LINE: reason" in its line; at most EXCLUDED_AT_MOST of all branches may be. Functions that
 # the public headers define inline are their callers' code and not counted here.
@@ -31,7 +31,7 @@ counted()
     for file in $absent; do
         set -- "$@" --exclude ".*/kernels/$file"
     done
-    gcovr --root . --filter 'src/(core|devices)/' "$@" $build
+    gcovr --root . --filter 'src/(core|devices|formats)/' "$@" $build
 }
 
 mkdir -p $report
@@ -40,7 +40,7 @@ counted --no-markers --json-summary $report/everything.json >/dev/null
 cat $report/summary.txt
 
 # An exclusion without a reason is not one.
-if grep -rn 'GCOVR_EXCL' src/core src/devices | grep -vE 'GCOVR_EXCL_BR_LINE: [a-zA-Z].{6}'; then
+if grep -rn 'GCOVR_EXCL' src/core src/devices src/formats | grep -vE 'GCOVR_EXCL_BR_LINE: [a-zA-Z].{6}'; then
     echo "only GCOVR_EXCL_BR_LINE is used, followed by a colon and the reason"
     exit 1
 fi
@@ -55,7 +55,7 @@ if 100 * excluded > float(excluded_at_most) * (total + excluded):
     print(f"{excluded} branches are excluded, more than {excluded_at_most} %")
     required = "101"
 percent = 100 * covered / total
-print(f"core and devices, branches: {int(percent * 100) / 100:.2f} % ({covered} of {total}), excluded {excluded}, "
+print(f"core, devices and formats, branches: {int(percent * 100) / 100:.2f} % ({covered} of {total}), excluded {excluded}, "
       f"kernels not on this CPU: {absent.replace(' ', ', ') or 'none'}")
 sys.exit(percent < float(required))
 END
