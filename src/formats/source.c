@@ -34,7 +34,7 @@ static dlpark__source_name source_name_of(const char *path)
         used = 3;
     }
     for (; *from != '\0'; from++)
-        out.text[used++] = *from < 0x20 && *from >= 0 ? '?' : *from == 0x7F ? '?' : *from;
+        out.text[used++] = (unsigned char)*from < 0x20 || *from == 0x7F ? '?' : *from;
     out.text[used] = '\0';
     return out;
 }
