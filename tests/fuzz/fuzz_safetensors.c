@@ -47,12 +47,21 @@ static dlpark_status open_file(dlpark_file **file, const uint8_t *bytes, size_t 
 
 /* ---- What is true of a file that opened ---- */
 
+static bool is_mapped(const dlpark_file_entry *entry)
+{
+    const uint16_t one = 1;
+    uint8_t first;
+
+    memcpy(&first, &one, 1);
+    return entry->ndim <= DLPARK_MAX_NDIM && (first == 1 || entry->nbytes == 0 || entry->dtype.bits <= 8);
+}
+
 static void check_tensor(dlpark_file *file, int64_t index, const dlpark_file_entry *entry, const uint8_t *bytes)
 {
     dlpark_tensor loaded = DLPARK_TENSOR_EMPTY, shared = DLPARK_TENSOR_EMPTY;
     dlpark_view view, mapped;
 
-    if (entry->ndim > DLPARK_MAX_NDIM) {
+    if (!is_mapped(entry)) {
         FUZZ_WANT(dlpark_file_view(file, index, &view, NULL) == DLPARK_E_UNSUPPORTED);
         return;
     }

@@ -127,7 +127,7 @@ static void check_tensor(dlpark_file *file, int64_t index, const tensor_file *ma
     assert_ok(dlpark_file_view(file, index, &view, e));
     check_view(&view, &entry);
     assert_int_equal(view.flags & DLPARK_VIEW_READ_ONLY, DLPARK_VIEW_READ_ONLY);
-    assert_memory_equal(view.data, made->bytes + entry.offset, entry.nbytes);
+    assert_memory_equal(view.data, made->bytes + entry.offset, (size_t)entry.nbytes);
     assert_ok(dlpark_file_share(file, index, &shared, e));
     assert_int_equal(shared.managed->flags, DLPACK_FLAG_BITMASK_READ_ONLY);
     assert_ptr_equal(shared.managed->dl_tensor.data, view.data);

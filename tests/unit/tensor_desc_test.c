@@ -1,5 +1,5 @@
-#include "tensor_good.h"
 #include "tensor/tensor_parts.h"
+#include "tensor_good.h"
 
 /* An allocator that counts, remembers what it gave, and can refuse. */
 typedef struct counting_pool {
