@@ -225,6 +225,15 @@ typedef struct dlpark_file_name {
 } dlpark_file_name;
 DLPARK_API dlpark_file_name dlpark_file_name_text(const char *name, size_t name_nbytes);
 
+/**
+ * The same in memory of the caller's, not cut unless there is no room.
+ *
+ * @param text        out. Terminated, cut between two characters; may be NULL where `text_nbytes` is 0.
+ * @param text_nbytes in. A character takes at most 6 bytes.
+ * @return the length of all of it, as snprintf().
+ */
+DLPARK_API size_t dlpark_file_name_format(const char *name, size_t name_nbytes, char *text, size_t text_nbytes);
+
 DLPARK_END_C
 
 #endif

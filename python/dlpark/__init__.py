@@ -21,6 +21,8 @@ __all__ = [
     "ImageInfo",
     "Report",
     "Tensor",
+    "TensorFile",
+    "TensorInfo",
     "Verdict",
     "__version__",
     "check",
@@ -31,7 +33,10 @@ __all__ = [
     "get_include",
     "get_sources",
     "image_info",
+    "load",
     "load_image",
+    "open",
+    "save",
     "save_image",
 ]
 
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
     from ._check import Fault, Report, Verdict, check
     from ._images import ImageInfo, encode_image, image_info, load_image, save_image
     from ._kit import get_cmake_dir, get_include, get_sources
+    from ._tensor_files import TensorFile, TensorInfo, load, open, save
 else:
 
     def __getattr__(name):
@@ -53,6 +59,8 @@ else:
             from . import _images as module
         elif name in ("Fault", "Report", "Verdict", "check"):
             from . import _check as module
+        elif name in ("TensorFile", "TensorInfo", "load", "open", "save"):
+            from . import _tensor_files as module
         elif name in ("get_cmake_dir", "get_include", "get_sources"):
             from . import _kit as module
         else:

@@ -235,21 +235,74 @@ static uint32_t file_character(const unsigned char *text, size_t nbytes, size_t 
     return code;
 }
 
+/* The first character as it is shown; its width in the name is returned. */
+static size_t file_show_character(const char *name, size_t nbytes, char shown[8])
+{
+    size_t width;
+
+    if (*name >= 0x20 && *name < 0x7F) { /* as nearly all of them */
+        shown[0] = *name;
+        shown[1] = '\0';
+        return 1;
+    }
+    uint32_t code = file_character((const unsigned char *)name, nbytes, &width);
+    if (code == 0xFFFD && width == 1)
+        snprintf(shown, 8, "\\x%02X", (unsigned)(unsigned char)*name);
+    else if (file_disturbs(code))
+        snprintf(shown, 8, code < 0x100 ? "\\x%02X" : "\\u%04X", (unsigned)code);
+    else
+        snprintf(shown, 8, "%.*s", (int)width, name);
+    return width;
+}
+
+/* How many bytes from the first on are shown as they are: what is neither a control nor beyond ASCII. */
+static size_t file_plain_length(const char *name, size_t nbytes)
+{
+    size_t length = 0;
+
+    while (length < nbytes && name[length] >= 0x20 && name[length] < 0x7F)
+        length++;
+    return length;
+}
+
+size_t dlpark_file_name_format(const char *name, size_t name_nbytes, char *text, size_t text_nbytes)
+{
+    size_t length = 0, room = text_nbytes > 0 ? text_nbytes - 1 : 0, used = 0;
+
+    for (size_t at = 0; at < name_nbytes;) {
+        char shown[8];
+        const char *from = name + at;
+        size_t added = file_plain_length(from, name_nbytes - at), fits;
+        if (added > 0) {
+            at += added;
+            fits = added < room - used ? added : room - used;
+        } else {
+            at += file_show_character(from, name_nbytes - at, shown);
+            from = shown;
+            added = strlen(shown);
+            fits = added <= room - used ? added : 0;
+        }
+        if (fits > 0)
+            memcpy(text + used, from, fits);
+        used += fits;
+        length += added;
+        if (fits < added) /* the rest is only counted */
+            room = used;
+    }
+    if (text_nbytes > 0)
+        text[used] = '\0';
+    return length;
+}
+
 dlpark_file_name dlpark_file_name_text(const char *name, size_t name_nbytes)
 {
     enum { MOST = 60, DOTS = 3 };
     dlpark_file_name out;
     size_t used = 0, cut = 0;
 
-    for (size_t at = 0, width; at < name_nbytes; at += width) {
+    for (size_t at = 0; at < name_nbytes;) {
         char shown[8];
-        uint32_t code = file_character((const unsigned char *)name + at, name_nbytes - at, &width);
-        if (code == 0xFFFD && width == 1)
-            snprintf(shown, sizeof shown, "\\x%02X", (unsigned)(unsigned char)name[at]);
-        else if (file_disturbs(code))
-            snprintf(shown, sizeof shown, code < 0x100 ? "\\x%02X" : "\\u%04X", (unsigned)code);
-        else
-            snprintf(shown, sizeof shown, "%.*s", (int)width, name + at);
+        at += file_show_character(name + at, name_nbytes - at, shown);
         size_t length = strlen(shown);
         if (used + length > MOST) {
             memcpy(out.text + cut, "...", DOTS + 1);

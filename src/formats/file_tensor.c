@@ -3,15 +3,10 @@
 
 #include "../core/internal.h"
 #include "format.h"
+#include "swap.h"
 
 /* An address that is a multiple of more is luck. */
 #define FILE_MAX_ALIGNMENT ((uint64_t)4096)
-
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define FILE_IS_FOREIGN 1
-#else
-#define FILE_IS_FOREIGN 0
-#endif
 
 /* ---- Descriptions ---- */
 
@@ -67,32 +62,13 @@ static dlpark_status file_find_entry(const dlpark_file *file, int64_t index, dlp
 
 /* ---- Byte order ---- */
 
-/* Bytes of one number of a dtype: the files' order is little-endian. */
-static size_t file_number_nbytes(DLDataType dtype)
-{
-    size_t nbytes = dtype.bits / 8;
-
-    return dtype.code == kDLComplex ? nbytes / 2 : nbytes; /* GCOVR_EXCL_BR_LINE: asked by big-endian machines */
-}
-
 static dlpark_status file_check_order(const dlpark_file *file, const dlpark_file_entry *entry, dlpark_error *err)
 {
-    if (!FILE_IS_FOREIGN || file_number_nbytes(entry->dtype) <= 1 || entry->nbytes == 0)
+    if (!DLPARK__IS_BIG_ENDIAN || entry->dtype.bits <= 8 || entry->nbytes == 0)
         return DLPARK_OK;
     return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,
                             "%s: tensor '%s' is little-endian, and this machine is not: it can be loaded, not mapped",
                             file->source->name.text, dlpark_file_name_text(entry->name, entry->name_nbytes).text);
-}
-
-static void file_swap(unsigned char *bytes, uint64_t nbytes, size_t number)
-{
-    for (uint64_t at = 0; at < nbytes; at += number) { /* GCOVR_EXCL_BR_LINE: called by big-endian machines */
-        for (size_t i = 0; i < number / 2; i++) {      /* GCOVR_EXCL_BR_LINE: the same */
-            unsigned char kept = bytes[at + i];
-            bytes[at + i] = bytes[at + number - 1 - i];
-            bytes[at + number - 1 - i] = kept;
-        }
-    }
 }
 
 /* ---- Mapped ---- */
@@ -146,8 +122,8 @@ static dlpark_status file_read_entry(const dlpark_file *file, const dlpark_file_
                                      dlpark_error *err)
 {
     DLPARK_TRY(dlpark__source_read(file->source, entry->offset, to, (size_t)entry->nbytes, err));
-    if (FILE_IS_FOREIGN && file_number_nbytes(entry->dtype) > 1)
-        file_swap(to, entry->nbytes, file_number_nbytes(entry->dtype));
+    if (DLPARK__IS_BIG_ENDIAN)
+        dlpark__swap_numbers(to, entry->nbytes, entry->dtype);
     return DLPARK_OK;
 }
 

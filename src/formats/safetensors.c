@@ -104,7 +104,8 @@ static void safetensors_check_cover(dlpark__safetensors_reader *reader)
     if (reached < data && !reader->has_outside) {
         dlpark__file_fault_place place = {"trailing", reader->data_begin + reached, NULL, 0};
         (void)dlpark__file_faults_add(reader->faults, DLPARK_E_FORMAT, &place,
-                                      "%llu bytes behind the last tensor belong to none", data - reached);
+                                      "%llu byte%s behind the last tensor belong%s to none", data - reached,
+                                      data - reached == 1 ? "" : "s", data - reached == 1 ? "s" : "");
     }
 }
 

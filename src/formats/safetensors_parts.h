@@ -24,7 +24,8 @@ typedef struct dlpark__safetensors_reader {
 /* ---- safetensors_tensor.c ---- */
 
 /* The format's dtypes, in the order of the reference, by which its writer sorts. */
-extern const dlpark__index_type dlpark__safetensors_types[];
+#define DLPARK__SAFETENSORS_TYPES 22
+extern const dlpark__index_type dlpark__safetensors_types[DLPARK__SAFETENSORS_TYPES];
 
 bool dlpark__safetensors_is(const dlpark__json_text *text, const char *word);
 

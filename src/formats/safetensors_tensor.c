@@ -5,7 +5,7 @@
 #include "../core/internal.h"
 #include "safetensors_parts.h"
 
-const dlpark__index_type dlpark__safetensors_types[] = {
+const dlpark__index_type dlpark__safetensors_types[DLPARK__SAFETENSORS_TYPES] = {
     {"U64", {kDLUInt, 64, 1}},
     {"I64", {kDLInt, 64, 1}},
     {"F64", {kDLFloat, 64, 1}},
@@ -29,7 +29,7 @@ const dlpark__index_type dlpark__safetensors_types[] = {
     {"F4", {kDLFloat4_e2m1fn, 4, 1}},
     {"BOOL", {kDLBool, 8, 1}},
 };
-#define SAFETENSORS_TYPES ((uint8_t)(sizeof dlpark__safetensors_types / sizeof dlpark__safetensors_types[0]))
+#define SAFETENSORS_TYPES ((uint8_t)DLPARK__SAFETENSORS_TYPES)
 
 /* One tensor, as it is read. */
 typedef struct safetensors_tensor {

@@ -19,7 +19,7 @@
 
 /* ---- Messages ---- */
 
-static dlpark__source_name source_name_of(const char *path)
+dlpark__source_name dlpark__source_name_of(const char *path)
 {
     enum { MOST = 160 };
     dlpark__source_name out;
@@ -39,7 +39,7 @@ static dlpark__source_name source_name_of(const char *path)
     return out;
 }
 
-static DLPARK_COLD dlpark_status source_fail(const dlpark__source_name *name, int number, dlpark_error *err)
+DLPARK_COLD dlpark_status dlpark__source_fail(const dlpark__source_name *name, int number, dlpark_error *err)
 {
     char reason[160];
     dlpark_status status = DLPARK_E_IO;
@@ -48,7 +48,7 @@ static DLPARK_COLD dlpark_status source_fail(const dlpark__source_name *name, in
         snprintf(reason, sizeof reason, "error %d", number);
     if (number == ENOENT || number == ENOTDIR)
         status = DLPARK_E_NOT_FOUND;
-    else if (number == EACCES || number == EPERM)
+    else if (number == EACCES || number == EPERM || number == EROFS)
         status = DLPARK_E_PERMISSION;
     else if (number == ENOMEM)
         status = DLPARK_E_MEMORY;
@@ -127,7 +127,7 @@ static dlpark_status source_adopt(dlpark__source **out, int descriptor, const dl
 
     if (source == NULL) {
         (void)close(descriptor);
-        return source_fail(name, ENOMEM, err);
+        return dlpark__source_fail(name, ENOMEM, err);
     }
     source->descriptor = descriptor;
     source->is_private = is_private;
@@ -139,7 +139,7 @@ static dlpark_status source_adopt(dlpark__source **out, int descriptor, const dl
         failed = source_fill(source, S_ISREG(status.st_mode));
     if (failed != 0) {
         dlpark__source_release(source);
-        return source_fail(name, failed, err);
+        return dlpark__source_fail(name, failed, err);
     }
     *out = source;
     return DLPARK_OK;
@@ -147,14 +147,14 @@ static dlpark_status source_adopt(dlpark__source **out, int descriptor, const dl
 
 dlpark_status dlpark__source_open(dlpark__source **source, const char *path, bool is_private, dlpark_error *err)
 {
-    dlpark__source_name name = source_name_of(path);
+    dlpark__source_name name = dlpark__source_name_of(path);
     int descriptor;
 
     do
         descriptor = open(path, O_RDONLY | O_CLOEXEC);
     while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0)
-        return source_fail(&name, errno, err);
+        return dlpark__source_fail(&name, errno, err);
     return source_adopt(source, descriptor, &name, is_private, err);
 }
 
@@ -164,21 +164,21 @@ dlpark_status dlpark__source_open_descriptor(dlpark__source **source, int descri
     char number[32];
 
     snprintf(number, sizeof number, "<descriptor %d>", descriptor);
-    dlpark__source_name label = source_name_of(name != NULL ? name : number);
+    dlpark__source_name label = dlpark__source_name_of(name != NULL ? name : number);
     int own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     if (own < 0)
-        return source_fail(&label, errno, err);
+        return dlpark__source_fail(&label, errno, err);
     return source_adopt(source, own, &label, is_private, err);
 }
 
 dlpark_status dlpark__source_open_memory(dlpark__source **out, const void *bytes, size_t nbytes, void *owner,
                                          void (*release)(void *owner), dlpark_error *err)
 {
-    dlpark__source_name name = source_name_of("<memory>");
+    dlpark__source_name name = dlpark__source_name_of("<memory>");
     dlpark__source *source = source_new(&name);
 
     if (source == NULL)
-        return source_fail(&name, ENOMEM, err);
+        return dlpark__source_fail(&name, ENOMEM, err);
     source->nbytes = nbytes;
     source->owner = owner;
     source->release = release;
@@ -228,7 +228,7 @@ dlpark_status dlpark__source_read(const dlpark__source *source, uint64_t offset,
         ssize_t got =
             pread(source->descriptor, at, nbytes < SOURCE_READ_NBYTES ? nbytes : SOURCE_READ_NBYTES, (off_t)offset);
         if (got < 0 && errno != EINTR)
-            return source_fail(&source->name, errno, err);
+            return dlpark__source_fail(&source->name, errno, err);
         if (got == 0)
             return dlpark_error_set(
                 err, DLPARK_E_FORMAT,
@@ -266,7 +266,7 @@ static dlpark_status source_map_copy(const dlpark__source *source, unsigned char
 {
     void *map = mmap(NULL, (size_t)source->nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)
-        return source_fail(&source->name, errno, err);
+        return dlpark__source_fail(&source->name, errno, err);
     dlpark_status status = dlpark__source_read(source, 0, map, (size_t)source->nbytes, err);
     if (status != DLPARK_OK) {
         (void)munmap(map, (size_t)source->nbytes);
@@ -286,7 +286,7 @@ dlpark_status dlpark__source_map(dlpark__source *source, unsigned char **bytes, 
         if (failed == ENODEV || failed == EINVAL)
             DLPARK_TRY(source_map_copy(source, &map, err));
         else if (failed != 0)
-            return source_fail(&source->name, failed, err);
+            return dlpark__source_fail(&source->name, failed, err);
         /* Another thread may have been first. */
         if (!atomic_compare_exchange_strong_explicit(&source->map, &found, map, memory_order_acq_rel,
                                                      memory_order_acquire)) {

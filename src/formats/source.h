@@ -16,6 +16,11 @@ typedef struct dlpark__source_name {
     char text[168];
 } dlpark__source_name;
 
+dlpark__source_name dlpark__source_name_of(const char *path);
+
+/* What an errno means for a file: "model.safetensors: Permission denied". */
+dlpark_status dlpark__source_fail(const dlpark__source_name *name, int number, dlpark_error *err);
+
 typedef struct dlpark__source {
     atomic_size_t owners;
     uint64_t nbytes;

@@ -94,7 +94,7 @@ def copied(tmp_path):
 
 
 def test_stubs_agree_with_the_module(tmp_path, copied):
-    only_for_typing = [r"dlpark\._core\.Producer", r"dlpark\._images\.(Source|Layout|Format)"]
+    only_for_typing = [r"dlpark\._core\.Producer", r"dlpark\._(images|tensor_files)\.(Source|Layout|Format|Float4)"]
     only_for_typing.append(r"dlpark\.conformance\..*")  # Python with its types in it, which has no stubs
     if sys.version_info < (3, 12):
         only_for_typing.append(r"dlpark\._core\.Tensor\.__buffer__")

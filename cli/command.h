@@ -1,0 +1,133 @@
+/*
+ * What the files of the command share: verbs as tables, the arguments of a call, and what is printed.
+ */
+#ifndef DLPARK_CLI_COMMAND_H
+#define DLPARK_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dlpark/dlpark.h>
+#include <dlpark/file.h>
+
+/* What the process ends with; of several files the highest. */
+enum {
+    CLI_FINE = 0,
+    CLI_FAULTY = 1,     /* a file could be read, and is not right */
+    CLI_MISUSE = 2,     /* the command line is not */
+    CLI_UNREADABLE = 3, /* a file could not be opened, read or written */
+};
+
+/* ---- Verbs ---- */
+
+typedef struct cli_option {
+    const char *name;  /* without dashes */
+    char letter;       /* 0: none */
+    const char *value; /* what --help calls its value; NULL: a flag */
+    const char *help;
+} cli_option;
+
+typedef struct cli_call cli_call;
+
+typedef struct cli_verb {
+    const char *name;
+    const char *operands; /* "FILE..." */
+    const char *summary;  /* half a line */
+    const char *help;     /* paragraphs, wrapped at 80 columns */
+    const char *examples; /* lines */
+    const cli_option *options;
+    size_t noptions;
+    int least, most; /* operands; -1: any number */
+    int (*run)(const cli_call *call);
+} cli_verb;
+
+extern const cli_verb cli_verb_info;
+extern const cli_verb cli_verb_check;
+
+/* ---- options.c ---- */
+
+typedef struct cli_given {
+    int option;        /* its number in the verb's table */
+    const char *value; /* "" of a flag */
+} cli_given;
+
+struct cli_call {
+    const cli_verb *verb;
+    const char **operands;
+    int noperands;
+    cli_given *given;
+    int ngiven;
+};
+
+/* Reads the arguments behind the verb. Prints what is wrong, or the help that was asked for; then the process ends with
+ * *exit_code and false is returned. The call is ended by cli_call_end() in any case. */
+bool cli_call_begin(cli_call *call, const cli_verb *verb, int argc, char **argv, int *exit_code);
+void cli_call_end(cli_call *call);
+
+/* The last value that was given to an option; NULL: none. */
+const char *cli_value(const cli_call *call, int option);
+
+/* Whether a name matches the patterns of --include, one of them if there are any, and none of --exclude. */
+bool cli_is_wanted(const cli_call *call, int include, int exclude, const char *name);
+
+/* The format of --format; false after telling that there is none of that name. */
+bool cli_read_format(const cli_call *call, int option, dlpark_file_format *format);
+
+/* The word that `given` was probably meant to be; NULL: none is near. */
+const char *cli_nearest(const char *given, const char *const *words, size_t count);
+
+void cli_print_verb_help(const cli_verb *verb);
+
+/* ---- terminal.c ---- */
+
+/* Columns of standard output; 0 where it is no terminal, and nothing is cut. */
+int cli_columns(void);
+
+/* Bold text on a terminal, unless NO_COLOR or TERM=dumb; nothing is said by it alone. Both are "" elsewhere. */
+const char *cli_bold(void);
+const char *cli_plain(void);
+
+/* "dlpark info: " and the message, on standard error. */
+void cli_complain(const cli_verb *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What a failed call of the library is to the process. */
+int cli_exit_of(dlpark_status status);
+
+/* "1.5 GiB", "12 B". */
+typedef struct cli_size {
+    char text[32];
+} cli_size;
+cli_size cli_show_size(uint64_t nbytes);
+
+/* "[2, 3]" of any rank. */
+typedef struct cli_shape {
+    int length;
+    char text[1400];
+} cli_shape;
+cli_shape cli_show_shape(const dlpark_file_entry *entry);
+
+/* A name, escaped, from malloc(); NULL: out of memory. */
+char *cli_show_name(const char *name, size_t nbytes);
+
+/* Flushes standard output; `code`, or CLI_UNREADABLE after telling that it could not be written. */
+int cli_finish(int code);
+
+/* ---- json_write.c ---- */
+
+/* Commas and indentation of JSON on standard output. A key is NULL within a list. */
+typedef struct cli_json {
+    int depth;
+    bool is_first; /* nothing is in the object or list yet */
+} cli_json;
+
+void cli_json_open(cli_json *json, const char *key, char bracket);
+void cli_json_close(cli_json *json, char bracket);
+void cli_json_text(cli_json *json, const char *key, const char *text, size_t nbytes);
+void cli_json_word(cli_json *json, const char *key, const char *text); /* a terminated one */
+void cli_json_uint(cli_json *json, const char *key, uint64_t number);
+void cli_json_bool(cli_json *json, const char *key, bool value);
+void cli_json_member(cli_json *json, const char *key_text, size_t key_nbytes, const char *text, size_t nbytes);
+void cli_json_shape(cli_json *json, const char *key, const dlpark_file_entry *entry);
+
+#endif

@@ -1,0 +1,263 @@
+/* dlpark info: what is in a file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+enum { INFO_INCLUDE, INFO_EXCLUDE, INFO_FORMAT, INFO_JSON };
+
+static const cli_option info_options[] = {
+    {"include", 'i', "PATTERN", "only tensors whose names match, as the shell's *; may be repeated"},
+    {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
+    {"format", 0, "FORMAT", "refuse any other: safetensors"},
+    {"json", 0, NULL, "for programs: the schema dlpark.info/1"},
+};
+
+/* How wide the columns of one file are, and what is in it. */
+typedef struct info_table {
+    int name;
+    int dtype;
+    int shape;
+    int64_t count;
+    uint64_t nbytes;
+} info_table;
+
+/* ---- For people ---- */
+
+/* Characters of UTF-8, which begin in all bytes but 0x80 to 0xBF. */
+static int info_width(const char *text)
+{
+    int width = 0;
+
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xC0) != 0x80;
+    return width;
+}
+
+static void info_print_padded(const char *text, int width)
+{
+    printf("%s%*s", text, width > info_width(text) ? width - info_width(text) : 0, "");
+}
+
+/* A name that is too wide loses its middle: layers are told by their number, weights by their end. */
+static void info_print_name(const char *name, int width)
+{
+    int length = info_width(name);
+
+    if (length <= width) {
+        info_print_padded(name, width);
+        return;
+    }
+    int head = (width - 3) / 2, skipped = 0;
+    for (int shown = 0; *name != '\0'; name++) {
+        bool begins = ((unsigned char)*name & 0xC0) != 0x80;
+        shown += begins;
+        if (shown <= head || shown > length - (width - 3 - head))
+            putchar(*name);
+        else if (begins && skipped++ == 0)
+            fputs("...", stdout);
+    }
+}
+
+typedef void info_visitor(void *state, const dlpark_file_entry *entry, const char *name);
+
+/* Calls `visit` for each tensor that is wanted. False: out of memory, which is told. */
+static bool info_each(const cli_call *call, const dlpark_file *file, info_visitor *visit, void *state)
+{
+    for (int64_t i = 0; i < dlpark_file_count(file); i++) {
+        dlpark_file_entry entry;
+        if (dlpark_file_entry_get(file, i, &entry, NULL) != DLPARK_OK)
+            continue;
+        char *name = cli_show_name(entry.name, entry.name_nbytes);
+        if (name == NULL) {
+            cli_complain(call->verb, "out of memory");
+            return false;
+        }
+        if (cli_is_wanted(call, INFO_INCLUDE, INFO_EXCLUDE, name))
+            visit(state, &entry, name);
+        free(name);
+    }
+    return true;
+}
+
+static void info_measure(void *state, const dlpark_file_entry *entry, const char *name)
+{
+    info_table *table = state;
+    int widths[] = {info_width(name), (int)strlen(dlpark_dtype_long_name(entry->dtype).text),
+                    cli_show_shape(entry).length};
+
+    table->name = widths[0] > table->name ? widths[0] : table->name;
+    table->dtype = widths[1] > table->dtype ? widths[1] : table->dtype;
+    table->shape = widths[2] > table->shape ? widths[2] : table->shape;
+    table->count++;
+    table->nbytes += entry->nbytes;
+}
+
+static void info_print(void *state, const dlpark_file_entry *entry, const char *name)
+{
+    const info_table *table = state;
+
+    fputs("  ", stdout);
+    info_print_name(name, table->name);
+    fputs("  ", stdout);
+    info_print_padded(dlpark_dtype_long_name(entry->dtype).text, table->dtype);
+    fputs("  ", stdout);
+    info_print_padded(cli_show_shape(entry).text, table->shape);
+    printf("  %10s\n", cli_show_size(entry->nbytes).text);
+}
+
+static bool info_print_metadata(const cli_call *call, const dlpark_file *file)
+{
+    for (int64_t i = 0; i < dlpark_file_metadata_count(file); i++) {
+        dlpark_file_text key, value;
+        if (dlpark_file_metadata_get(file, i, &key, &value, NULL) != DLPARK_OK)
+            continue;
+        char *shown[] = {cli_show_name(key.text, key.nbytes), cli_show_name(value.text, value.nbytes)};
+        bool is_shown = shown[0] != NULL && shown[1] != NULL;
+        if (is_shown)
+            printf("  %s = %s\n", shown[0], shown[1]);
+        else
+            cli_complain(call->verb, "out of memory");
+        free(shown[0]);
+        free(shown[1]);
+        if (!is_shown)
+            return false;
+    }
+    return true;
+}
+
+static bool info_print_file(const cli_call *call, const char *path, const dlpark_file *file)
+{
+    info_table table = {4, 5, 5, 0, 0};
+    int columns = cli_columns();
+
+    if (!info_each(call, file, info_measure, &table))
+        return false;
+    int64_t count = dlpark_file_count(file);
+    printf("%s%s%s: %s, %lld tensor%s, %s\n", cli_bold(), path, cli_plain(),
+           dlpark_file_format_name(dlpark_file_format_of(file)), (long long)count, count == 1 ? "" : "s",
+           cli_show_size(dlpark_file_nbytes(file)).text);
+    if (!info_print_metadata(call, file))
+        return false;
+    int others = 2 + 2 + table.dtype + 2 + table.shape + 2 + 10;
+    if (columns > 0 && table.name > columns - others)
+        table.name = columns - others > 16 ? columns - others : 16;
+    if (table.count > 0) {
+        fputs("  ", stdout);
+        info_print_padded("name", table.name);
+        printf("  %-*s  %-*s  %10s\n", table.dtype, "dtype", table.shape, "shape", "size");
+    }
+    if (!info_each(call, file, info_print, &table))
+        return false;
+    if (table.count != count)
+        printf("  %lld of %lld tensors, %s\n", (long long)table.count, (long long)count,
+               cli_show_size(table.nbytes).text);
+    return true;
+}
+
+/* ---- For programs ---- */
+
+static void info_write_tensor(void *state, const dlpark_file_entry *entry, const char *name)
+{
+    cli_json *json = state;
+
+    (void)name; /* JSON escapes in its own way */
+    cli_json_open(json, NULL, '{');
+    cli_json_text(json, "name", entry->name, entry->name_nbytes);
+    cli_json_word(json, "dtype", dlpark_dtype_long_name(entry->dtype).text);
+    cli_json_word(json, "type", entry->type);
+    cli_json_shape(json, "shape", entry);
+    cli_json_uint(json, "offset", entry->offset);
+    cli_json_uint(json, "nbytes", entry->nbytes);
+    cli_json_close(json, '}');
+}
+
+static bool info_write_file(const cli_call *call, cli_json *json, const dlpark_file *file)
+{
+    cli_json_word(json, "format", dlpark_file_format_name(dlpark_file_format_of(file)));
+    cli_json_uint(json, "nbytes", dlpark_file_nbytes(file));
+    cli_json_open(json, "metadata", '{');
+    for (int64_t i = 0; i < dlpark_file_metadata_count(file); i++) {
+        dlpark_file_text key, value;
+        if (dlpark_file_metadata_get(file, i, &key, &value, NULL) == DLPARK_OK)
+            cli_json_member(json, key.text, key.nbytes, value.text, value.nbytes);
+    }
+    cli_json_close(json, '}');
+    cli_json_open(json, "tensors", '[');
+    bool is_whole = info_each(call, file, info_write_tensor, json);
+    cli_json_close(json, ']');
+    return is_whole;
+}
+
+/* ---- The verb ---- */
+
+static int info_run_file(const cli_call *call, const char *path, dlpark_file_format format, cli_json *json)
+{
+    dlpark_file_options options = {.format = format};
+    dlpark_file *file = NULL;
+    dlpark_error err;
+    dlpark_status status = dlpark_file_open(&file, path, &options, &err);
+    bool is_whole = true;
+
+    if (json != NULL) {
+        cli_json_open(json, NULL, '{');
+        cli_json_word(json, "path", path);
+    }
+    if (status != DLPARK_OK && json != NULL)
+        cli_json_word(json, "error", err.message);
+    else if (status != DLPARK_OK)
+        cli_complain(call->verb, "%s", err.message);
+    else if (json != NULL)
+        is_whole = info_write_file(call, json, file);
+    else
+        is_whole = info_print_file(call, path, file);
+    if (json != NULL)
+        cli_json_close(json, '}');
+    dlpark_file_release(&file);
+    return is_whole ? cli_exit_of(status) : CLI_UNREADABLE;
+}
+
+static int info_run(const cli_call *call)
+{
+    bool is_json = cli_value(call, INFO_JSON) != NULL;
+    cli_json json = {0};
+    dlpark_file_format format;
+    int worst = CLI_FINE;
+
+    if (!cli_read_format(call, INFO_FORMAT, &format))
+        return CLI_MISUSE;
+    if (is_json) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_word(&json, "schema", "dlpark.info/1");
+        cli_json_open(&json, "files", '[');
+    }
+    for (int i = 0; i < call->noperands; i++) {
+        if (i > 0 && !is_json)
+            putchar('\n');
+        int code = info_run_file(call, call->operands[i], format, is_json ? &json : NULL);
+        worst = code > worst ? code : worst;
+    }
+    if (is_json) {
+        cli_json_close(&json, ']');
+        cli_json_close(&json, '}');
+    }
+    return worst;
+}
+
+const cli_verb cli_verb_info = {
+    .name = "info",
+    .operands = "FILE...",
+    .summary = "what is in a file: names, dtypes, shapes, sizes",
+    .help = "Prints what a file says of itself, and of each of its tensors: name, dtype,\n"
+            "shape and size. The bytes of the tensors are not read. Characters of a name that\n"
+            "a terminal would obey are escaped; patterns see the name as it is printed.",
+    .examples = "  dlpark info model.safetensors\n"
+                "  dlpark info --include 'layers.0.*' model.safetensors\n"
+                "  dlpark info --json model.safetensors | jq '.files[].tensors[].name'\n",
+    .options = info_options,
+    .noptions = sizeof info_options / sizeof info_options[0],
+    .least = 1,
+    .most = -1,
+    .run = info_run,
+};

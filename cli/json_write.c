@@ -1,0 +1,95 @@
+/* JSON on standard output. */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+static void json_write_text(const char *text, size_t nbytes)
+{
+    putchar('"');
+    for (size_t i = 0; i < nbytes; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte == '"' || byte == '\\')
+            printf("\\%c", byte);
+        else if (byte < 0x20 || byte == 0x7F)
+            printf("\\u%04x", byte);
+        else
+            putchar(byte);
+    }
+    putchar('"');
+}
+
+/* What stands before a value. */
+static void json_write_lead(cli_json *json, const char *key)
+{
+    if (json->depth > 0) {
+        fputs(json->is_first ? "\n" : ",\n", stdout);
+        printf("%*s", json->depth * 2, "");
+    }
+    json->is_first = false;
+    if (key != NULL) {
+        json_write_text(key, strlen(key));
+        fputs(": ", stdout);
+    }
+}
+
+void cli_json_open(cli_json *json, const char *key, char bracket)
+{
+    json_write_lead(json, key);
+    putchar(bracket);
+    json->depth++;
+    json->is_first = true;
+}
+
+void cli_json_close(cli_json *json, char bracket)
+{
+    json->depth--;
+    if (!json->is_first)
+        printf("\n%*s", json->depth * 2, "");
+    putchar(bracket);
+    json->is_first = false;
+    if (json->depth == 0)
+        putchar('\n');
+}
+
+void cli_json_text(cli_json *json, const char *key, const char *text, size_t nbytes)
+{
+    json_write_lead(json, key);
+    json_write_text(text, nbytes);
+}
+
+void cli_json_word(cli_json *json, const char *key, const char *text)
+{
+    cli_json_text(json, key, text, strlen(text));
+}
+
+void cli_json_uint(cli_json *json, const char *key, uint64_t number)
+{
+    json_write_lead(json, key);
+    printf("%llu", (unsigned long long)number);
+}
+
+void cli_json_bool(cli_json *json, const char *key, bool value)
+{
+    json_write_lead(json, key);
+    fputs(value ? "true" : "false", stdout);
+}
+
+void cli_json_member(cli_json *json, const char *key_text, size_t key_nbytes, const char *text, size_t nbytes)
+{
+    json_write_lead(json, NULL);
+    json_write_text(key_text, key_nbytes);
+    fputs(": ", stdout);
+    json_write_text(text, nbytes);
+}
+
+void cli_json_shape(cli_json *json, const char *key, const dlpark_file_entry *entry)
+{
+    int32_t shown = entry->ndim < DLPARK_MAX_NDIM ? entry->ndim : DLPARK_MAX_NDIM;
+
+    json_write_lead(json, key);
+    putchar('[');
+    for (int32_t i = 0; i < shown; i++)
+        printf("%s%lld", i > 0 ? ", " : "", (long long)entry->shape[i]);
+    putchar(']');
+}

@@ -1,0 +1,115 @@
+/**
+ * Writes tensor files: whole in one call, or tensor by tensor, in any order and from any threads.
+ *
+ *     dlpark_file_part parts[] = {{.name = "weight", .view = &weight}, {.name = "bias", .view = &bias}};
+ *     DLPARK_TRY(dlpark_file_save("out.safetensors", parts, 2, NULL, err));
+ *
+ * A file is written under another name beside its own, and gets its own when it is whole: whoever reads meanwhile, and
+ * whoever mapped the old one, sees the old one, and a process that ends early leaves it as it was. A link in the place
+ * of the file is replaced, never followed; the mode of a file that is replaced is kept.
+ *
+ * The layout is the reference implementation's, byte for byte, unless an alignment is asked for. Pointers must not be
+ * NULL unless a parameter says optional.
+ */
+#ifndef DLPARK_FILE_WRITE_H
+#define DLPARK_FILE_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "file.h"
+
+DLPARK_BEGIN_C
+
+/** One tensor of a file to be written. Borrowed until the call returns. */
+typedef struct dlpark_file_part {
+    const char *name;   /**< UTF-8; unique in the file, and not "__metadata__" */
+    size_t name_nbytes; /**< its length; 0: it is terminated */
+    const dlpark_view
+        *view; /**< what is written; for dlpark_file_writer_open() the description alone: dtype and shape */
+} dlpark_file_part;
+
+/** A text that the file carries. Borrowed until the call returns. */
+typedef struct dlpark_file_pair {
+    dlpark_file_text key; /**< UTF-8; unique in the file */
+    dlpark_file_text value;
+} dlpark_file_pair;
+
+/** How a file is written. Zero the rest: a field that is not named has its plain meaning. Grows only at its end. */
+typedef struct dlpark_file_write_options {
+    dlpark_file_format format;        /**< DLPARK_FILE_ANY is safetensors */
+    const dlpark_file_pair *metadata; /**< written in the order given */
+    size_t nmetadata;
+    size_t alignment_bytes; /**< 0: the reference's layout. Else a power of two, at most 4096: tensors are ordered so
+                                 that as many as can be begin at a multiple of it; every reader takes such a file */
+    bool sync;              /**< return only when the file is on the disk (fsync) */
+} dlpark_file_write_options;
+
+/**
+ * Writes a file.
+ *
+ * @param path     in, borrowed.
+ * @param parts    in, borrowed. Host accessible views of any strides; none is copied as a whole.
+ * @param count    in. 0 makes a file without tensors.
+ * @param options  in, optional.
+ * @param err      out, optional. Names the tensor, and what is wrong with it.
+ * @return DLPARK_OK; DLPARK_E_ARGUMENT (names, options); DLPARK_E_UNSUPPORTED (a dtype that the format has not, elements
+ *         that do not fill whole bytes); DLPARK_E_DEVICE; DLPARK_E_LIMIT (the header would be too long); DLPARK_E_IO,
+ *         DLPARK_E_NOT_FOUND, DLPARK_E_PERMISSION; DLPARK_E_MEMORY. On failure `path` is as it was.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_save(const char *path, const dlpark_file_part *parts,
+                                                           size_t count, const dlpark_file_write_options *options,
+                                                           dlpark_error *err);
+
+/** A file that is being written. Owns its temporary file. */
+typedef struct dlpark_file_writer dlpark_file_writer;
+
+/**
+ * Begins a file whose tensors follow: their names, dtypes and shapes are declared, and their places thereby known.
+ *
+ * @param writer  out. NULL before; NULL on failure.
+ * @param parts   in, borrowed. The views' data is not looked at.
+ * @return as dlpark_file_save(), and DLPARK_E_NOT_EMPTY.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_open(dlpark_file_writer **writer, const char *path,
+                                                                  const dlpark_file_part *parts, size_t count,
+                                                                  const dlpark_file_write_options *options,
+                                                                  dlpark_error *err);
+
+/**
+ * Writes one of the tensors that were declared.
+ *
+ * @param index  in. Its number among the parts.
+ * @param view   in, borrowed. Of the dtype and shape that were declared, host accessible.
+ * @return DLPARK_OK; DLPARK_E_INDEX; DLPARK_E_DTYPE, DLPARK_E_SHAPE, DLPARK_E_DEVICE; DLPARK_E_IO; DLPARK_E_MEMORY.
+ * Threads: any number at the same time, for different tensors.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_put(dlpark_file_writer *writer, size_t index,
+                                                                 const dlpark_view *view, dlpark_error *err);
+
+/**
+ * Writes bytes of one of the tensors, as they lie in the file: compact, row-major, little-endian.
+ *
+ * @param offset  in. Of the tensor, where they begin. No byte may come twice.
+ * @return DLPARK_OK; DLPARK_E_INDEX; DLPARK_E_ARGUMENT (they end behind the tensor); DLPARK_E_IO.
+ * Threads: any number at the same time, for different bytes.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_put_bytes(dlpark_file_writer *writer, size_t index,
+                                                                       uint64_t offset, const void *bytes,
+                                                                       size_t nbytes, dlpark_error *err);
+
+/**
+ * Gives the file its name, when every byte was written. Ends the writer, on failure too: then the path is as it was.
+ *
+ * @param writer  in, taken. NULL after.
+ * @return DLPARK_OK; DLPARK_E_ARGUMENT (names the first tensor that lacks bytes); as dlpark_file_save().
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_finish(dlpark_file_writer **writer, dlpark_error *err);
+
+/** Ends a writer without a file. Accepts NULL, and a NULL in it. */
+DLPARK_API void dlpark_file_writer_release(dlpark_file_writer **writer);
+
+DLPARK_END_C
+
+#endif

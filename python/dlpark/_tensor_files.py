@@ -1,0 +1,378 @@
+"""Tensor files as mappings from names to tensors. Imported by the first use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _files
+from ._core import Tensor, from_dlpack
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ._core import Producer
+
+    Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes] | int
+    Format = Literal["safetensors"]
+    Float4 = Literal["logical", "pairs", "bytes"]
+
+_FORMATS = {"safetensors": 1}
+_FLOAT4 = {"logical": 0, "pairs": 1, "bytes": 2}
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """What a file says of one of its tensors.
+
+    Attributes
+    ----------
+    name : str
+        As it is in the file: never to be used as a path.
+    dtype : str
+        As `Tensor.dtype` has it.
+    type : str
+        The format's own word for it, such as ``"F8_E4M3"``.
+    shape : tuple of int
+    offset : int
+        Where its bytes begin, from the start of the file.
+    nbytes : int
+    alignment : int
+        What the address of a mapped tensor is a multiple of, at most 4096.
+    """
+
+    name: str
+    dtype: str
+    type: str
+    shape: tuple[int, ...]
+    offset: int
+    nbytes: int
+    alignment: int
+
+
+class TensorFile(Mapping[str, Tensor]):
+    """An open tensor file: a mapping from names to tensors, made by `dlpark.open`.
+
+    A tensor is made when it is asked for, and is the file's own memory: slices read only what they touch. It keeps the
+    mapping alive and may be used after the file is closed.
+
+    Attributes
+    ----------
+    name : str or None
+        The path that was opened.
+    format : str
+        ``"safetensors"``.
+    nbytes : int
+        Of the file.
+    metadata : dict of str
+        The texts that the file carries; a copy.
+    """
+
+    name: str | None
+    format: str
+    nbytes: int
+
+    def __init__(self, handle: Any, name: str | None, copy: bool) -> None:
+        self._handle = handle
+        self._copy = copy
+        self._names: list[str] | None = None
+        self.name = name
+        self.format, self.nbytes, self._count = _files.about(handle)
+
+    # ---- The mapping ----
+
+    def __getitem__(self, name: str) -> Tensor:
+        return from_dlpack(_files.take(self._handle, self._find(name), self._copy))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all_names())
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and _files.find(self._handle, name) >= 0
+
+    def __repr__(self) -> str:
+        tensors = f"{self._count} tensor{'' if self._count == 1 else 's'}"
+        return f"<dlpark.TensorFile {self.name!r} {self.format}, {tensors}, {self.nbytes} bytes>"
+
+    # Two files are the same when they are the same object: comparing gigabytes is never what == shall do.
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__
+
+    # ---- What only files have ----
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The texts that the file carries; a copy."""
+        return _files.metadata(self._handle)
+
+    def info(self, name: str) -> TensorInfo:
+        """What the file says of a tensor, without touching its bytes.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        TensorInfo
+
+        Raises
+        ------
+        KeyError
+            There is no such tensor.
+        """
+        return TensorInfo(*_files.entry(self._handle, self._find(name)))
+
+    def load(self, name: str) -> Tensor:
+        """A tensor read into memory of its own: writable, and safe when another process changes the file.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        Tensor
+
+        Raises
+        ------
+        KeyError
+            There is no such tensor.
+        ValueError
+            The file was cut short since it was opened.
+        OSError
+            It could not be read.
+        """
+        return from_dlpack(_files.take(self._handle, self._find(name), True))
+
+    def close(self) -> None:
+        """Close the file. Tensors that were taken from it stay as they are. Closing twice is allowed."""
+        _files.close(self._handle)
+
+    def __enter__(self) -> TensorFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()
+
+    # ---- Within ----
+
+    def _all_names(self) -> list[str]:
+        if self._names is None:
+            self._names = _files.names(self._handle)
+        return self._names
+
+    def _find(self, name: str) -> int:
+        if not isinstance(name, str):
+            raise TypeError(f"tensors have names: expected a str, not {type(name).__name__}")
+        index = _files.find(self._handle, name)
+        if index < 0:
+            raise KeyError(_explain_absence(name, self._all_names()))
+        return index
+
+
+def open(
+    source: Source,
+    /,
+    *,
+    format: Format | None = None,
+    copy: bool = False,
+    private: bool = False,
+    float4: Float4 = "logical",
+) -> TensorFile:
+    """Open a tensor file. Reads the names, shapes and places of its tensors, and checks them all.
+
+    Parameters
+    ----------
+    source : path, int or bytes-like
+        A str or path object names a file; an int is an open descriptor, which stays open; bytes, bytearray or memoryview
+        are the file itself.
+    format : str, optional
+        Refuse any other than ``"safetensors"``. Told by the content by default.
+    copy : bool
+        Tensors are read into memory of their own when they are asked for, instead of mapped.
+    private : bool
+        Mapped tensors may be written; what is written stays in this process, and not in the file.
+    float4 : str
+        What a packed pair of float4 is taken for: ``"logical"`` elements of their own, ``"pairs"`` as PyTorch's
+        float4_e2m1fn_x2, or ``"bytes"``.
+
+    Returns
+    -------
+    TensorFile
+        A mapping from names to tensors, and a context manager.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError, OSError
+        The file cannot be read.
+    ValueError
+        The file is broken: the message has the byte and the tensor. Or an argument is out of range.
+    MemoryError
+        There is no memory for the index.
+
+    Examples
+    --------
+    >>> dlpark.save("model.safetensors", {"bias": np.zeros(3, np.float32)})
+    >>> with dlpark.open("model.safetensors") as file:
+    ...     bias = file["bias"]
+    >>> bias.readonly
+    True
+    """
+    return TensorFile(*_open_handle(source, format, private, float4), copy=_flag("copy", copy))
+
+
+def load(
+    source: Source,
+    /,
+    *,
+    format: Format | None = None,
+    copy: bool = False,
+    private: bool = False,
+    float4: Float4 = "logical",
+) -> dict[str, Tensor]:
+    """All tensors of a file, in the order of their bytes.
+
+    Parameters
+    ----------
+    source, format, copy, private, float4
+        As for `open`. Without `copy` the tensors are mapped: nothing is read until it is touched.
+
+    Returns
+    -------
+    dict of Tensor
+
+    Raises
+    ------
+    OSError, ValueError, MemoryError
+        As `open`.
+    """
+    with open(source, format=format, copy=copy, private=private, float4=float4) as file:
+        return dict(file.items())
+
+
+def save(
+    path: str | os.PathLike[str],
+    tensors: Mapping[str, Producer],
+    /,
+    *,
+    metadata: Mapping[str, str] | None = None,
+    alignment: int | None = None,
+    sync: bool = False,
+) -> None:
+    """Write tensors into a safetensors file.
+
+    The file gets its name when it is whole: until then, and when anything fails, the one that was there stays as it was.
+    Without `alignment` it is byte for byte what the reference implementation writes.
+
+    Parameters
+    ----------
+    path : path
+    tensors : mapping of names to tensors
+        Of any library that `from_dlpack` takes, in memory that the host can read, of any strides.
+    metadata : mapping of str to str, optional
+        Texts that the file carries, written in this order.
+    alignment : int, optional
+        A power of two up to 4096: tensors are ordered so that as many as can be begin at a multiple of it. Every reader
+        takes such a file.
+    sync : bool
+        Return only when the file is on the disk.
+
+    Raises
+    ------
+    TypeError
+        A name or a text is no str, or a tensor is none.
+    ValueError
+        A name comes twice or is ``"__metadata__"``; the format has no such dtype; the alignment is no power of two.
+    BufferError
+        A tensor cannot be exchanged, or is not in memory that the host can read.
+    OSError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> dlpark.save("model.safetensors", {"bias": np.zeros(3, np.float32)}, metadata={"format": "np"})
+    >>> dlpark.load("model.safetensors")["bias"].shape
+    (3,)
+    """
+    if not isinstance(tensors, Mapping):
+        raise TypeError(f"tensors must be a mapping of names to tensors, not {type(tensors).__name__}")
+    taken = [(_text("a tensor's name", name), _capsule(name, tensor)) for name, tensor in tensors.items()]
+    pairs = [] if metadata is None else [(_text("a key", key), _text(f"metadata[{key!r}]", metadata[key])) for key in metadata]
+    _files.save(os.fsdecode(path), taken, pairs, _alignment(alignment), _flag("sync", sync))
+
+
+# ---- Arguments ----
+
+
+def _text(what: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be a str, not {type(value).__name__}")
+    return value
+
+
+def _capsule(name: str, tensor: Any) -> Any:
+    try:
+        return from_dlpack(tensor).__dlpack__(max_version=(1, 3))
+    except (TypeError, ValueError, BufferError, AttributeError) as error:
+        error.add_note(f"while taking the tensor {name!r}")
+        raise
+
+
+def _alignment(value: Any) -> int:
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"alignment must be an int, not {type(value).__name__}")
+    if not 0 < value <= 4096 or value & (value - 1):
+        raise ValueError(f"alignment is {value}, expected a power of two up to 4096")
+    return value
+
+
+def _open_handle(source: Any, format: Any, private: Any, float4: Any) -> tuple[Any, str | None]:
+    number = 0 if format is None else _choice("format", format, _FORMATS)
+    form = _choice("float4", float4, _FLOAT4)
+    given, name = _read_source(source)
+    return _files.open(given, number, form, _flag("private", private)), name
+
+
+def _read_source(source: Any) -> tuple[Any, str | None]:
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return source, None
+    if isinstance(source, int) and not isinstance(source, bool):
+        return source, None
+    try:
+        name = os.fsdecode(source)
+    except TypeError:
+        hint = "; pass its .name or .fileno()" if hasattr(source, "fileno") else ""
+        raise TypeError(f"expected a path, a descriptor or bytes, not {type(source).__name__}{hint}") from None
+    return name, name
+
+
+def _choice(name: str, value: Any, choices: dict[str, int]) -> int:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a str, not {type(value).__name__}")
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}, expected one of {', '.join(map(repr, choices))}")
+    return choices[value]
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
+    return value
+
+
+def _explain_absence(name: str, names: list[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, names[:10000], 1)
+    return f"no tensor {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")

@@ -1,0 +1,328 @@
+/* Files that are written: a plan, a temporary file, and the elements of views into their places. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/internal.h"
+#include "replace.h"
+#include "swap.h"
+#include "write_plan.h"
+
+/* Of strided elements so many bytes are packed at a time. */
+#define FILE_WRITE_TILE ((size_t)1 << 20)
+
+/* A tensor that was declared. */
+typedef struct file_write_part {
+    dlpark_file_name name; /* for messages */
+    dlpark__write_place place;
+    DLDataType dtype;
+    int32_t ndim;
+    int64_t *shape;               /* in `extents` of the writer */
+    _Atomic(uint64_t) nbytes_put; /* so far */
+} file_write_part;
+
+struct dlpark_file_writer {
+    dlpark__replace file;
+    file_write_part *parts;
+    int64_t *extents;
+    size_t count;
+    bool sync;
+};
+
+/* ---- Begin ---- */
+
+void dlpark__write_plan_end(dlpark__write_plan *plan)
+{
+    free(plan->head);
+    free(plan->places);
+    *plan = (dlpark__write_plan){NULL, 0, NULL, 0};
+}
+
+static dlpark_status file_write_check_options(const dlpark_file_write_options *options, dlpark_error *err)
+{
+    size_t alignment = options->alignment_bytes;
+
+    if (options->format != DLPARK_FILE_ANY && options->format != DLPARK_FILE_SAFETENSORS)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "files of format %d cannot be written", (int)options->format);
+    if (alignment > 4096 || (alignment & (alignment - 1)) != 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+                                "alignment_bytes is %zu, expected 0 or a power of two up to 4096", alignment);
+    return DLPARK_OK;
+}
+
+static dlpark_file_name file_write_name(const dlpark_file_part *part)
+{
+    return dlpark_file_name_text(part->name, part->name_nbytes != 0 ? part->name_nbytes : strlen(part->name));
+}
+
+/* Keeps what was declared. False: out of memory. */
+static bool file_write_keep(dlpark_file_writer *writer, const dlpark__write_plan *plan, const dlpark_file_part *parts)
+{
+    size_t extents = 0;
+
+    for (size_t i = 0; i < writer->count; i++)
+        extents += (size_t)parts[i].view->ndim;
+    writer->parts = calloc(writer->count + 1, sizeof *writer->parts);
+    writer->extents = calloc(extents + 1, sizeof *writer->extents);
+    if (writer->parts == NULL || writer->extents == NULL)
+        return false;
+    int64_t *shape = writer->extents;
+    for (size_t i = 0; i < writer->count; i++) {
+        const dlpark_view *view = parts[i].view;
+        file_write_part *part = &writer->parts[i];
+        part->name = file_write_name(&parts[i]);
+        part->place = plan->places[i];
+        part->dtype = view->dtype;
+        part->ndim = view->ndim;
+        part->shape = shape;
+        memcpy(shape, view->shape, (size_t)view->ndim * sizeof *shape);
+        atomic_init(&part->nbytes_put, 0);
+        shape += view->ndim;
+    }
+    return true;
+}
+
+static dlpark_status file_write_begin(dlpark_file_writer *writer, const char *path, const dlpark__write_plan *plan,
+                                      const dlpark_file_part *parts, dlpark_error *err)
+{
+    if (!file_write_keep(writer, plan, parts))
+        return dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
+    DLPARK_TRY(dlpark__replace_begin(&writer->file, path, plan->nbytes, err));
+    return dlpark__replace_write(&writer->file, 0, plan->head, plan->head_nbytes, err);
+}
+
+dlpark_status dlpark_file_writer_open(dlpark_file_writer **out, const char *path, const dlpark_file_part *parts,
+                                      size_t count, const dlpark_file_write_options *given, dlpark_error *err)
+{
+    dlpark_file_write_options options = given != NULL ? *given : (dlpark_file_write_options){.format = DLPARK_FILE_ANY};
+    dlpark__write_plan plan;
+
+    if (*out != NULL)
+        return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "the variable for the writer holds one already");
+    DLPARK_TRY(file_write_check_options(&options, err));
+    DLPARK_TRY(dlpark__safetensors_plan(&plan, parts, count, &options, err));
+    dlpark_file_writer *writer = calloc(1, sizeof *writer);
+    if (writer == NULL) {
+        dlpark__write_plan_end(&plan);
+        return dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
+    }
+    writer->file.descriptor = -1;
+    writer->count = count;
+    writer->sync = options.sync;
+    dlpark_status status = file_write_begin(writer, path, &plan, parts, err);
+    dlpark__write_plan_end(&plan);
+    if (status != DLPARK_OK)
+        dlpark_file_writer_release(&writer);
+    *out = writer;
+    return status;
+}
+
+/* ---- Elements ---- */
+
+static dlpark_status file_write_place(dlpark_file_writer *writer, file_write_part *part, uint64_t offset,
+                                      unsigned char *bytes, size_t nbytes, bool is_ours, dlpark_error *err)
+{
+    if (DLPARK__IS_BIG_ENDIAN && is_ours)
+        dlpark__swap_numbers(bytes, nbytes, part->dtype);
+    DLPARK_TRY(dlpark__replace_write(&writer->file, part->place.offset + offset, bytes, nbytes, err));
+    (void)atomic_fetch_add_explicit(&part->nbytes_put, nbytes, memory_order_relaxed);
+    return DLPARK_OK;
+}
+
+/* How many of the last dimensions go into a tile together: their bytes are whole. -1: not even one element does. */
+static int32_t file_write_inner(const dlpark_view *view, uint64_t *nbytes)
+{
+    uint64_t bits = (uint64_t)view->dtype.bits * view->dtype.lanes;
+    int32_t first = view->ndim, found = bits % 8 == 0 ? view->ndim : -1;
+
+    *nbytes = bits / 8;
+    while (first > 0) {
+        uint64_t extent = (uint64_t)view->shape[first - 1];
+        if (extent > FILE_WRITE_TILE * 8 / bits)
+            break;
+        bits *= extent;
+        first--;
+        if (bits % 8 == 0) {
+            found = first;
+            *nbytes = bits / 8;
+        }
+    }
+    return found;
+}
+
+/* Strided elements on their way through a tile: some rows of the dimension `rows`, those behind it whole. */
+typedef struct file_write_tile {
+    const dlpark_view *view;
+    dlpark_view memory;
+    int32_t rows;  /* -1: all fit */
+    int64_t count; /* of rows in a tile */
+    int64_t index[DLPARK_MAX_NDIM];
+    uint64_t offset;
+} file_write_tile;
+
+/* The first row of the next tile; false behind the last. */
+static bool file_write_next(file_write_tile *tile)
+{
+    for (int32_t i = tile->rows; i >= 0; i--) {
+        tile->index[i] += i == tile->rows ? tile->count : 1;
+        if (tile->index[i] < tile->view->shape[i])
+            return true;
+        tile->index[i] = 0;
+    }
+    return false;
+}
+
+/* What of the view goes into the tile now, and the part of the tile that it fills. */
+static dlpark_status file_write_select(const file_write_tile *tile, dlpark_view *from, dlpark_view *to,
+                                       dlpark_error *err)
+{
+    dlpark_view_copy(from, tile->view);
+    dlpark_view_copy(to, &tile->memory);
+    if (tile->rows < 0)
+        return DLPARK_OK;
+    for (int32_t i = 0; i < tile->rows; i++)
+        DLPARK_TRY(dlpark_view_index(from, 0, tile->index[i], err));
+    int64_t begin = tile->index[tile->rows], left = tile->view->shape[tile->rows] - begin;
+    int64_t count = left < tile->count ? left : tile->count;
+    DLPARK_TRY(dlpark_view_slice(from, 0, begin, begin + count, 1, err));
+    return dlpark_view_slice(to, 0, 0, count, 1, err);
+}
+
+static dlpark_status file_write_tiles(dlpark_file_writer *writer, file_write_part *part, file_write_tile *tile,
+                                      dlpark_error *err)
+{
+    do {
+        dlpark_view from, to;
+        DLPARK_TRY(file_write_select(tile, &from, &to, err));
+        DLPARK_TRY(dlpark_copy(&to, &from, err));
+        size_t nbytes = (size_t)dlpark_view_nbytes(&to);
+        DLPARK_TRY(file_write_place(writer, part, tile->offset, to.data, nbytes, true, err));
+        tile->offset += nbytes;
+    } while (file_write_next(tile));
+    return DLPARK_OK;
+}
+
+/* Packs what is not compact, a tile at a time; sub-byte elements whose rows end within a byte all at once. */
+static dlpark_status file_write_strided(dlpark_file_writer *writer, file_write_part *part, const dlpark_view *view,
+                                        dlpark_error *err)
+{
+    dlpark_tensor packed = DLPARK_TENSOR_EMPTY;
+    file_write_tile tile = {.view = view, .rows = -1};
+    int64_t shape[DLPARK_MAX_NDIM];
+    uint64_t nbytes;
+    int32_t inner = file_write_inner(view, &nbytes);
+
+    memcpy(shape, view->shape, (size_t)view->ndim * sizeof *shape);
+    if (inner > 0) {
+        tile.rows = inner - 1;
+        tile.count = nbytes < FILE_WRITE_TILE ? (int64_t)(FILE_WRITE_TILE / nbytes) : 1;
+        tile.count = tile.count < shape[tile.rows] ? tile.count : shape[tile.rows];
+        shape[tile.rows] = tile.count;
+    }
+    int32_t first = tile.rows < 0 ? 0 : tile.rows;
+    const dlpark_tensor_desc desc = {
+        .dtype = view->dtype, .ndim = view->ndim - first, .shape = DLPARK_DIMS((const int64_t *)shape + first)};
+    DLPARK_TRY(dlpark_tensor_alloc(&packed, &desc, &tile.memory, err));
+    dlpark_status status = file_write_tiles(writer, part, &tile, err);
+    dlpark_tensor_release(&packed);
+    return status;
+}
+
+static dlpark_status file_write_check_index(const dlpark_file_writer *writer, size_t index, dlpark_error *err)
+{
+    if (index < writer->count)
+        return DLPARK_OK;
+    return dlpark_error_set(err, DLPARK_E_INDEX, "there is no tensor %zu, %zu were declared", index, writer->count);
+}
+
+static dlpark_status file_write_check(const file_write_part *part, const dlpark_view *view, dlpark_error *err)
+{
+    if (!dlpark_dtype_equal(view->dtype, part->dtype))
+        return dlpark_error_set(err, DLPARK_E_DTYPE, "tensor '%s' was declared as %s, and is %s", part->name.text,
+                                dlpark_dtype_long_name(part->dtype).text, dlpark_dtype_long_name(view->dtype).text);
+    if (view->ndim != part->ndim || memcmp(view->shape, part->shape, (size_t)part->ndim * sizeof *part->shape) != 0)
+        return dlpark_error_set(err, DLPARK_E_SHAPE, "tensor '%s' was declared as %s, and is %s", part->name.text,
+                                dlpark__layout_list(part->ndim, part->shape).text,
+                                dlpark__layout_list(view->ndim, view->shape).text);
+    if (!dlpark_device_is_host_accessible(view->device))
+        return dlpark_error_set(err, DLPARK_E_DEVICE, "tensor '%s' is on %s, which the host cannot read",
+                                part->name.text, dlpark_device_name(view->device).text);
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark_file_writer_put(dlpark_file_writer *writer, size_t index, const dlpark_view *view,
+                                     dlpark_error *err)
+{
+    DLPARK_TRY(file_write_check_index(writer, index, err));
+    file_write_part *part = &writer->parts[index];
+    DLPARK_TRY(file_write_check(part, view, err));
+    if (part->place.nbytes == 0)
+        return DLPARK_OK;
+    bool is_padded = (view->flags & DLPARK_VIEW_PADDED) != 0 && view->dtype.bits < 8;
+    if (dlpark_view_is_compact(view) && !is_padded && !DLPARK__IS_BIG_ENDIAN)
+        return file_write_place(writer, part, 0, view->data, (size_t)part->place.nbytes, false, err);
+    return file_write_strided(writer, part, view, err);
+}
+
+dlpark_status dlpark_file_writer_put_bytes(dlpark_file_writer *writer, size_t index, uint64_t offset, const void *bytes,
+                                           size_t nbytes, dlpark_error *err)
+{
+    DLPARK_TRY(file_write_check_index(writer, index, err));
+    file_write_part *part = &writer->parts[index];
+    if (offset > part->place.nbytes || nbytes > part->place.nbytes - offset)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "bytes %llu to %llu of tensor '%s': it has %llu",
+                                (unsigned long long)offset, (unsigned long long)offset + nbytes, part->name.text,
+                                (unsigned long long)part->place.nbytes);
+    return file_write_place(writer, part, offset, dlpark__unconst(bytes), nbytes, false, err);
+}
+
+/* ---- End ---- */
+
+void dlpark_file_writer_release(dlpark_file_writer **writer)
+{
+    if (writer == NULL || *writer == NULL)
+        return;
+    dlpark__replace_abandon(&(*writer)->file);
+    free((*writer)->parts);
+    free((*writer)->extents);
+    free(*writer);
+    *writer = NULL;
+}
+
+static dlpark_status file_write_check_whole(dlpark_file_writer *writer, dlpark_error *err)
+{
+    for (size_t i = 0; i < writer->count; i++) {
+        file_write_part *part = &writer->parts[i];
+        unsigned long long put = atomic_load_explicit(&part->nbytes_put, memory_order_relaxed);
+        if (put != part->place.nbytes)
+            return dlpark_error_set(err, DLPARK_E_ARGUMENT, "tensor '%s' was given %llu of its %llu bytes",
+                                    part->name.text, put, (unsigned long long)part->place.nbytes);
+    }
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark_file_writer_finish(dlpark_file_writer **writer, dlpark_error *err)
+{
+    dlpark_status status = file_write_check_whole(*writer, err);
+
+    if (status == DLPARK_OK)
+        status = dlpark__replace_commit(&(*writer)->file, (*writer)->sync, err);
+    dlpark_file_writer_release(writer);
+    return status;
+}
+
+dlpark_status dlpark_file_save(const char *path, const dlpark_file_part *parts, size_t count,
+                               const dlpark_file_write_options *options, dlpark_error *err)
+{
+    dlpark_file_writer *writer = NULL;
+
+    DLPARK_TRY(dlpark_file_writer_open(&writer, path, parts, count, options, err));
+    for (size_t i = 0; i < count; i++) {
+        dlpark_status status = dlpark_file_writer_put(writer, i, parts[i].view, err);
+        if (status != DLPARK_OK) {
+            dlpark_file_writer_release(&writer);
+            return status;
+        }
+    }
+    return dlpark_file_writer_finish(&writer, err);
+}

@@ -1,0 +1,36 @@
+/*
+ * A file that takes the place of another when it is whole, and not before: written under a name of its own in the same
+ * folder, then renamed.
+ */
+#ifndef DLPARK_FORMATS_REPLACE_H
+#define DLPARK_FORMATS_REPLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dlpark/status.h>
+
+#include "source.h"
+
+typedef struct dlpark__replace {
+    int descriptor;
+    char *path;      /* of the file to be; ours */
+    char *temporary; /* what it is called until then */
+    dlpark__source_name name;
+} dlpark__replace;
+
+/* Makes the temporary file, of `nbytes` zeros. On failure nothing is left. */
+dlpark_status dlpark__replace_begin(dlpark__replace *replace, const char *path, uint64_t nbytes, dlpark_error *err);
+
+/* Writes all of it at a place. Threads: any. */
+dlpark_status dlpark__replace_write(const dlpark__replace *replace, uint64_t offset, const void *bytes, size_t nbytes,
+                                    dlpark_error *err);
+
+/* Gives it its name; `sync`: returns when that is on the disk. On failure the old file is there, and the new one gone. */
+dlpark_status dlpark__replace_commit(dlpark__replace *replace, bool sync, dlpark_error *err);
+
+/* Ends one that was begun and not committed. */
+void dlpark__replace_abandon(dlpark__replace *replace);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Where the tensors of a file to be written lie, and all its other bytes.
+ */
+#ifndef DLPARK_FORMATS_WRITE_PLAN_H
+#define DLPARK_FORMATS_WRITE_PLAN_H
+
+#include <dlpark/file_write.h>
+
+typedef struct dlpark__write_place {
+    uint64_t offset; /* in the file */
+    uint64_t nbytes;
+} dlpark__write_place;
+
+typedef struct dlpark__write_plan {
+    char *head; /* the file's first bytes; from malloc() */
+    size_t head_nbytes;
+    dlpark__write_place *places; /* of each part; from malloc() */
+    uint64_t nbytes;             /* of the whole file */
+} dlpark__write_plan;
+
+void dlpark__write_plan_end(dlpark__write_plan *plan);
+
+/* ---- safetensors_write.c ---- */
+
+/* Checks everything, and plans. On failure the plan is empty. */
+dlpark_status dlpark__safetensors_plan(dlpark__write_plan *plan, const dlpark_file_part *parts, size_t count,
+                                       const dlpark_file_write_options *options, dlpark_error *err);
+
+#endif

@@ -1,0 +1,210 @@
+"""The command `dlpark`, run as a person or a program runs it."""
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+
+import pytest
+from tensor_files import safetensors
+
+import dlpark
+
+TENSORS = {
+    "layers.0.weight": ("F32", (2, 3), bytes(24)),
+    "layers.1.weight": ("BF16", (5,), bytes(10)),
+    "lm_head": ("F8_E4M3", (), b"\0"),
+}
+
+
+@pytest.fixture(scope="session")
+def command():
+    found = shutil.which("dlpark")
+    assert found is not None, "dlpark is not on the PATH"
+    return found
+
+
+@pytest.fixture
+def run(command, tmp_path):
+    def run(*arguments, **options):
+        options = {"capture_output": True, "text": True, "timeout": 120, "cwd": tmp_path} | options
+        # A sanitizer that was preloaded for Python is in the program already.
+        env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        return subprocess.run([command, *map(str, arguments)], env=env, check=False, **options)
+
+    return run
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(safetensors(TENSORS, {"format": "pt"}))
+    return path
+
+
+def test_info_is_a_table(run, model):
+    done = run("info", model)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{model}: safetensors, 3 tensors, {model.stat().st_size} B"
+    assert lines[1] == "  format = pt"
+    assert [line.split() for line in lines[2:]] == [
+        ["name", "dtype", "shape", "size"],
+        ["layers.0.weight", "float32", "[2,", "3]", "24", "B"],
+        ["layers.1.weight", "bfloat16", "[5]", "10", "B"],
+        ["lm_head", "float8_e4m3fn", "[]", "1", "B"],
+    ]
+    assert len({line.index("[") for line in lines[3:]}) == 1, "a column is straight"
+
+
+def test_info_for_programs(run, model):
+    done = run("info", "--json", model)
+    answer = json.loads(done.stdout)
+    assert answer["schema"] == "dlpark.info/1"
+    (file,) = answer["files"]
+    assert (file["path"], file["format"], file["nbytes"]) == (str(model), "safetensors", model.stat().st_size)
+    assert file["metadata"] == {"format": "pt"}
+    with dlpark.open(model) as opened:
+        assert [(t["name"], t["dtype"], t["type"], tuple(t["shape"]), t["offset"], t["nbytes"]) for t in file["tensors"]] == [
+            (i.name, i.dtype, i.type, i.shape, i.offset, i.nbytes) for i in map(opened.info, opened)
+        ]
+
+
+def test_patterns_choose_tensors(run, model):
+    def names(*arguments):
+        return [tensor["name"] for tensor in json.loads(run("info", "--json", model, *arguments).stdout)["files"][0]["tensors"]]
+
+    assert names("--include", "layers.*") == ["layers.0.weight", "layers.1.weight"]
+    assert names("-i", "layers.*", "-x*.1.*") == ["layers.0.weight"]
+    assert names("--exclude=*", "--include=*") == []
+    assert names("-ilm_head", "-i", "*.0.*") == ["layers.0.weight", "lm_head"]
+    assert "2 of 3 tensors, 34 B" in run("info", model, "-x", "lm*").stdout
+
+
+def test_names_do_not_reach_the_terminal_as_they_are(run, tmp_path):
+    (tmp_path / "evil").write_bytes(safetensors({"\x1b[2J\u202e\n": ("U8", (1,), b"x")}, {"\x07": "\x9b31m"}))
+    out = run("info", "evil").stdout
+    assert "\\x1B[2J\\u202E\\x0A" in out and "\\x07 = \\x9B31m" in out
+    assert not set(out) & set("\x1b\u202e\x07\x9b")
+    assert json.loads(run("info", "--json", "evil").stdout)["files"][0]["tensors"][0]["name"] == "\x1b[2J\u202e\n"
+
+
+def test_check_says_ok_or_every_fault(run, model, tmp_path):
+    broken = {"a": ("F32", (3,), bytes(8)), "b": ("F99", (2,), bytes(8)), "c": ("U8", (1,), b"x")}
+    data = safetensors(broken, tail=b"more")
+    where = data.index(b'"F99"')
+    (tmp_path / "broken").write_bytes(data)
+    done = run("check", model, "broken")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines() == [
+        f"{model}: ok",
+        "broken: byte 9: tensor 'a': shape [3] of F32 has 12 bytes, data_offsets [0, 8] span 8 [size]",
+        f"broken: byte {where}: tensor 'b': dtype \"F99\" is none of the format's [dtype]",
+        f"broken: byte {len(data) - 4}: 4 bytes behind the last tensor belong to none [trailing]",
+    ]
+    assert run("check", "--quiet", model).stdout == ""
+
+
+def test_check_for_programs(run, model, tmp_path):
+    (tmp_path / "broken").write_bytes(b"12345678")
+    answer = json.loads(run("check", "--json", model, "broken", "absent").stdout)
+    assert answer["schema"] == "dlpark.check/1"
+    good, bad, absent = answer["files"]
+    assert (good["ok"], good["count"], good["faults"]) == (True, 0, [])
+    assert (bad["ok"], bad["count"]) == (False, 1) and bad["faults"][0]["rule"] == "header-size"
+    assert absent == {"path": "absent", "error": "absent: No such file or directory"}
+
+
+@pytest.mark.parametrize("data", [b"", b"short", b"\0" * 8, b"garbage garbage garbage", b"\xff" * 64])
+def test_garbage_is_a_faulty_file(run, tmp_path, data):
+    (tmp_path / "garbage").write_bytes(data)
+    for verb in ("info", "check"):
+        assert run(verb, "garbage").returncode == 1
+
+
+def test_the_highest_exit_status_counts(run, model, tmp_path):
+    (tmp_path / "broken").write_bytes(b"short")
+    assert run("info", model).returncode == 0
+    assert run("info", model, "broken").returncode == 1
+    assert run("info", "absent", "broken", model).returncode == 3
+    done = run("check", "absent")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "dlpark check: absent: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        ([], "a verb is missing"),
+        (["inof"], "there is no verb 'inof'; did you mean 'info'?"),
+        (["xyzzy"], "there is no verb 'xyzzy'; `dlpark --help` lists them"),
+        (["info"], "FILE... is missing; usage: dlpark info [OPTION]... FILE..."),
+        (["info", "--jsno", "x"], "there is no option '--jsno'; did you mean '--json'?"),
+        (["info", "-q", "x"], "there is no option '-q'"),
+        (["info", "--include"], "--include needs a value: PATTERN"),
+        (["info", "--json=1", "x"], "--json takes no value, and '1' was given"),
+        (["info", "--format", "zip", "x"], "--format zip: expected safetensors"),
+    ],
+)
+def test_misuse_is_told(run, arguments, text):
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "") and text in done.stderr
+
+
+def test_help_and_version(run):
+    assert run("--version").stdout.startswith(f"dlpark {dlpark.__version__} ")
+    everything = run("--help")
+    assert everything.returncode == 0 and everything.stdout == run("help").stdout
+    for verb in ("info", "check"):
+        assert f"  {verb} " in everything.stdout
+        told = run(verb, "--help")
+        assert told.returncode == 0 and f"dlpark {verb} " in told.stdout.split("Examples:")[1]
+        assert told.stdout == run("help", verb).stdout == run(verb, "-h").stdout
+        assert max(map(len, told.stdout.splitlines())) <= 100
+
+
+def test_what_follows_two_dashes_is_a_file(run, tmp_path):
+    (tmp_path / "--json").write_bytes(safetensors({}))
+    assert run("check", "--", "--json").stdout == "--json: ok\n"
+
+
+def on_a_terminal(command, *arguments, columns, env):
+    master, terminal = pty.openpty()
+    import fcntl
+    import struct
+    import termios
+
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    clean = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NO_COLOR")}
+    process = subprocess.Popen([command, *map(str, arguments)], stdout=terminal, stderr=terminal, env=clean | env)
+    os.close(terminal)
+    out = b""
+    while True:
+        try:
+            some = os.read(master, 65536)
+        except OSError:  # the other end is gone
+            break
+        if not some:
+            break
+        out += some
+    process.wait(60)
+    os.close(master)
+    return out.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_what_fits_it(command, tmp_path):
+    path = tmp_path / "long"
+    path.write_bytes(safetensors({"model." + "x" * 200 + ".weight": ("U8", (1,), b"x")}))
+    wide = on_a_terminal(command, "info", path, columns=300, env={"TERM": "xterm"})
+    assert "\033[1m" in wide and "x" * 200 in wide
+    narrow = on_a_terminal(command, "info", path, columns=80, env={"TERM": "xterm"})
+    line = narrow.splitlines()[2]
+    assert len(line) <= 80 and line.lstrip().startswith("model.x") and "..." in line and ".weight" in line
+    for env in ({"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\033" not in on_a_terminal(command, "info", path, columns=80, env=env)
+
+
+def test_a_full_disk_is_told(command, model):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([command, "info", model], stdout=full, stderr=subprocess.PIPE, text=True, check=False, env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"})
+    assert done.returncode == 3 and "standard output: No space left on device" in done.stderr
