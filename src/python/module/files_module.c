@@ -4,10 +4,9 @@
  */
 #include "kit.h"
 
-#include <string.h>
-
 #include <dlpark/file.h>
-#include <dlpark/file_write.h>
+
+#include "files_module.h"
 
 #define FILES_HANDLE "dlpark._files.handle"
 
@@ -377,114 +376,6 @@ static PyObject *files_check(PyObject *module, PyObject *const *args, Py_ssize_t
     return list;
 }
 
-/* ---- Writing ---- */
-
-/* What is written: the tensors are held until it is. */
-typedef struct files_job {
-    size_t count, nmetadata;
-    dlpark_tensor *tensors;
-    dlpark_view *views;
-    dlpark_file_part *parts;
-    dlpark_file_pair *pairs;
-} files_job;
-
-static void files_job_end(files_job *job)
-{
-    for (size_t i = 0; job->tensors != NULL && i < job->count; i++)
-        dlpark__py_tensor_release(&job->tensors[i]);
-    PyMem_Free(job->tensors);
-    PyMem_Free(job->views);
-    PyMem_Free(job->parts);
-    PyMem_Free(job->pairs);
-}
-
-static int files_read_text(PyObject *object, dlpark_file_text *text)
-{
-    Py_ssize_t nbytes;
-
-    text->text = PyUnicode_AsUTF8AndSize(object, &nbytes);
-    text->nbytes = (size_t)nbytes;
-    return text->text != NULL ? 0 : -1;
-}
-
-/* (name, capsule) pairs, in tuples. */
-static int files_job_read_tensors(files_job *job, PyObject *items)
-{
-    for (size_t i = 0; i < job->count; i++) {
-        PyObject *item = PyList_GetItem(items, (Py_ssize_t)i);
-        dlpark_file_text name;
-        dlpark_error err;
-        if (item == NULL || files_read_text(PyTuple_GetItem(item, 0), &name) < 0)
-            return -1;
-        PyObject *capsule = PyTuple_GetItem(item, 1);
-        if (dlpark__py_capsule_import(capsule, &job->tensors[i], NULL, &err) != DLPARK_OK) {
-            (void)dlpark_py_raise(&err);
-            return -1;
-        }
-        dlpark_tensor_view(&job->tensors[i], &job->views[i]);
-        job->parts[i] = (dlpark_file_part){name.text, name.nbytes, &job->views[i]};
-        if (name.nbytes == 0)
-            job->parts[i].name = ""; /* whose length is asked for */
-    }
-    return 0;
-}
-
-static int files_job_read_metadata(files_job *job, PyObject *items)
-{
-    for (size_t i = 0; i < job->nmetadata; i++) {
-        PyObject *item = PyList_GetItem(items, (Py_ssize_t)i);
-        if (item == NULL || files_read_text(PyTuple_GetItem(item, 0), &job->pairs[i].key) < 0 ||
-            files_read_text(PyTuple_GetItem(item, 1), &job->pairs[i].value) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int files_job_begin(files_job *job, PyObject *tensors, PyObject *metadata)
-{
-    *job = (files_job){(size_t)PyList_Size(tensors), (size_t)PyList_Size(metadata), NULL, NULL, NULL, NULL};
-    job->tensors = PyMem_Calloc(job->count + 1, sizeof *job->tensors);
-    job->views = PyMem_Calloc(job->count + 1, sizeof *job->views);
-    job->parts = PyMem_Calloc(job->count + 1, sizeof *job->parts);
-    job->pairs = PyMem_Calloc(job->nmetadata + 1, sizeof *job->pairs);
-    if (job->tensors == NULL || job->views == NULL || job->parts == NULL || job->pairs == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    return files_job_read_tensors(job, tensors) < 0 ? -1 : files_job_read_metadata(job, metadata);
-}
-
-PyDoc_STRVAR(files_save_doc, "save(path, [(name, capsule)], [(key, value)], alignment, sync)");
-
-static PyObject *files_save(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
-{
-    dlpark_file_write_options options = {.format = DLPARK_FILE_SAFETENSORS};
-    PyObject *path = NULL;
-    dlpark_status status = DLPARK_OK;
-    dlpark_error err;
-    files_job job;
-
-    (void)module;
-    (void)nargs;
-    if (!PyUnicode_FSConverter(args[0], &path))
-        return NULL;
-    int begun = files_job_begin(&job, args[1], args[2]);
-    options.metadata = job.pairs;
-    options.nmetadata = job.nmetadata;
-    options.alignment_bytes = PyLong_AsSize_t(args[3]);
-    options.sync = args[4] == Py_True;
-    if (begun == 0) {
-        PyThreadState *thread = PyEval_SaveThread();
-        status = dlpark_file_save(PyBytes_AsString(path), job.parts, job.count, &options, &err);
-        PyEval_RestoreThread(thread);
-    }
-    files_job_end(&job);
-    Py_DECREF(path);
-    if (begun < 0)
-        return NULL;
-    return status == DLPARK_OK ? Py_NewRef(Py_None) : dlpark__py_raise_file(&err, args[0]);
-}
-
 static PyMethodDef files_functions[] = {
     {"open", (PyCFunction)(void (*)(void))files_open, METH_FASTCALL, files_open_doc},
     {"close", files_close, METH_O, files_close_doc},
@@ -494,7 +385,7 @@ static PyMethodDef files_functions[] = {
     {"about", files_about, METH_O, files_about_doc},
     {"metadata", files_metadata, METH_O, files_metadata_doc},
     {"take", (PyCFunction)(void (*)(void))files_take, METH_FASTCALL, files_take_doc},
-    {"save", (PyCFunction)(void (*)(void))files_save, METH_FASTCALL, files_save_doc},
+    {"save", (PyCFunction)(void (*)(void))dlpark__py_files_save, METH_FASTCALL, dlpark__py_files_save_doc},
     {"check", (PyCFunction)(void (*)(void))files_check, METH_FASTCALL, files_check_doc},
     {NULL, NULL, 0, NULL},
 };
