@@ -85,18 +85,14 @@ static int check_run_all(const cli_call *call, dlpark_file_fault *faults, cli_js
     if (!cli_read_format(call, CHECK_FORMAT, &options.format))
         return CLI_MISUSE;
     if (json != NULL) {
-        cli_json_open(json, NULL, '{');
-        cli_json_word(json, "schema", "dlpark.check/1");
-        cli_json_open(json, "files", '[');
+        cli_json_begin(json, "dlpark.check/1", "files");
     }
     for (int i = 0; i < call->noperands; i++) {
         int code = check_run_file(call, call->operands[i], &options, faults, json);
         worst = code > worst ? code : worst;
     }
-    if (json != NULL) {
-        cli_json_close(json, ']');
-        cli_json_close(json, '}');
-    }
+    if (json != NULL)
+        cli_json_end(json);
     return worst;
 }
 

@@ -44,6 +44,10 @@ typedef struct cli_verb {
 
 extern const cli_verb cli_verb_info;
 extern const cli_verb cli_verb_check;
+extern const cli_verb cli_verb_show;
+extern const cli_verb cli_verb_stats;
+extern const cli_verb cli_verb_diff;
+extern const cli_verb cli_verb_convert;
 
 /* ---- options.c ---- */
 
@@ -113,6 +117,72 @@ char *cli_show_name(const char *name, size_t nbytes);
 /* Flushes standard output; `code`, or CLI_UNREADABLE after telling that it could not be written. */
 int cli_finish(int code);
 
+/* ---- elements.c ---- */
+
+/* A tensor of a file read a piece at a time, its elements converted: so much memory, whatever its size. */
+typedef struct cli_elements {
+    const dlpark_file *file;
+    int64_t index;
+    DLDataType from, to;
+    int64_t numel;
+    int64_t done;
+    dlpark_cast_options cast;
+    dlpark_tensor read_memory, cast_memory;
+    dlpark_view read, converted; /* of the memory */
+} cli_elements;
+
+/* On failure nothing is held. */
+dlpark_status cli_elements_begin(cli_elements *elements, const dlpark_file *file, int64_t index, DLDataType to,
+                                 dlpark_error *err);
+void cli_elements_end(cli_elements *elements);
+
+/* The next piece, compact and of one dimension; `piece` has no elements when there are no more. */
+dlpark_status cli_elements_next(cli_elements *elements, dlpark_view *piece, dlpark_error *err);
+
+/* ---- select.c ---- */
+
+/* A tensor by its name, with a slice in brackets behind it or not, as a view of the mapping. */
+dlpark_status cli_select(dlpark_file *file, const char *text, dlpark_view *view, int64_t *index, dlpark_error *err);
+
+/* ---- progress.c ---- */
+
+/* One line on standard error, where that is a terminal: how much is done, how fast, how long it takes. */
+typedef struct cli_progress {
+    uint64_t nbytes; /* of all */
+    uint64_t done;
+    double began, shown; /* seconds */
+    bool is_shown;
+} cli_progress;
+
+void cli_progress_begin(cli_progress *progress, uint64_t nbytes);
+void cli_progress_add(cli_progress *progress, uint64_t nbytes);
+void cli_progress_end(cli_progress *progress);
+
+/* Whether somebody pressed Ctrl-C, or asked the process to end, since cli_watch_signals(): who is at work cleans up, and
+ * says so by cli_interrupted(). */
+void cli_watch_signals(void);
+bool cli_is_interrupted(void);
+int cli_interrupted(void); /* what the process ends with */
+
+/* ---- numbers.c ---- */
+
+#define CLI_BINS 16
+
+/* What is known of the numbers of a tensor. Least, greatest and mean are of the finite ones. */
+typedef struct cli_numbers {
+    int64_t count, finite, nans, infinities, zeros;
+    double least, greatest, mean, squares;
+    int64_t bins[CLI_BINS]; /* of equal width from the least to the greatest */
+} cli_numbers;
+
+DLDataType cli_numbers_dtype(DLDataType dtype);
+dlpark_status cli_numbers_next(cli_elements *elements, double **values, int64_t *count, dlpark_error *err);
+dlpark_status cli_numbers_read(cli_numbers *numbers, const dlpark_file *file, int64_t index, DLDataType dtype,
+                               cli_progress *progress, dlpark_error *err);
+dlpark_status cli_numbers_histogram(cli_numbers *numbers, const dlpark_file *file, int64_t index, DLDataType dtype,
+                                    cli_progress *progress, dlpark_error *err);
+double cli_numbers_deviation(const cli_numbers *numbers);
+
 /* ---- json_write.c ---- */
 
 /* Commas and indentation of JSON on standard output. A key is NULL within a list. */
@@ -126,8 +196,17 @@ void cli_json_close(cli_json *json, char bracket);
 void cli_json_text(cli_json *json, const char *key, const char *text, size_t nbytes);
 void cli_json_word(cli_json *json, const char *key, const char *text); /* a terminated one */
 void cli_json_uint(cli_json *json, const char *key, uint64_t number);
+void cli_json_number(cli_json *json, const char *key, double number); /* null for what JSON has not */
 void cli_json_bool(cli_json *json, const char *key, bool value);
 void cli_json_member(cli_json *json, const char *key_text, size_t key_nbytes, const char *text, size_t nbytes);
+void cli_json_extents(cli_json *json, const char *key, int32_t count, const int64_t *values);
+void cli_json_key(cli_json *json, const char *key); /* what follows is the caller's */
+void cli_json_put_number(double number);
+
+/* An object with its schema, and a list in it, which is left open; and the ends of both. */
+void cli_json_begin(cli_json *json, const char *schema, const char *list);
+void cli_json_end(cli_json *json);
+
 void cli_json_shape(cli_json *json, const char *key, const dlpark_file_entry *entry);
 
 #endif

@@ -228,9 +228,7 @@ static int info_run(const cli_call *call)
     if (!cli_read_format(call, INFO_FORMAT, &format))
         return CLI_MISUSE;
     if (is_json) {
-        cli_json_open(&json, NULL, '{');
-        cli_json_word(&json, "schema", "dlpark.info/1");
-        cli_json_open(&json, "files", '[');
+        cli_json_begin(&json, "dlpark.info/1", "files");
     }
     for (int i = 0; i < call->noperands; i++) {
         if (i > 0 && !is_json)
@@ -239,8 +237,7 @@ static int info_run(const cli_call *call)
         worst = code > worst ? code : worst;
     }
     if (is_json) {
-        cli_json_close(&json, ']');
-        cli_json_close(&json, '}');
+        cli_json_end(&json);
     }
     return worst;
 }

@@ -1,4 +1,5 @@
 /* JSON on standard output. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,13 +84,49 @@ void cli_json_member(cli_json *json, const char *key_text, size_t key_nbytes, co
     json_write_text(text, nbytes);
 }
 
-void cli_json_shape(cli_json *json, const char *key, const dlpark_file_entry *entry)
+void cli_json_extents(cli_json *json, const char *key, int32_t count, const int64_t *values)
 {
-    int32_t shown = entry->ndim < DLPARK_MAX_NDIM ? entry->ndim : DLPARK_MAX_NDIM;
-
     json_write_lead(json, key);
     putchar('[');
-    for (int32_t i = 0; i < shown; i++)
-        printf("%s%lld", i > 0 ? ", " : "", (long long)entry->shape[i]);
+    for (int32_t i = 0; i < count; i++)
+        printf("%s%lld", i > 0 ? ", " : "", (long long)values[i]);
     putchar(']');
+}
+
+void cli_json_shape(cli_json *json, const char *key, const dlpark_file_entry *entry)
+{
+    cli_json_extents(json, key, entry->ndim < DLPARK_MAX_NDIM ? entry->ndim : DLPARK_MAX_NDIM, entry->shape);
+}
+
+void cli_json_key(cli_json *json, const char *key)
+{
+    json_write_lead(json, key);
+}
+
+/* JSON has no NaN and no infinity. */
+void cli_json_put_number(double number)
+{
+    if (isfinite(number))
+        printf("%.17g", number);
+    else
+        fputs("null", stdout);
+}
+
+void cli_json_number(cli_json *json, const char *key, double number)
+{
+    json_write_lead(json, key);
+    cli_json_put_number(number);
+}
+
+void cli_json_begin(cli_json *json, const char *schema, const char *list)
+{
+    cli_json_open(json, NULL, '{');
+    cli_json_word(json, "schema", schema);
+    cli_json_open(json, list, '[');
+}
+
+void cli_json_end(cli_json *json)
+{
+    cli_json_close(json, ']');
+    cli_json_close(json, '}');
 }

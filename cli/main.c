@@ -4,14 +4,16 @@
 
 #include "command.h"
 
-static const cli_verb *const main_verbs[] = {&cli_verb_info, &cli_verb_check};
+static const cli_verb *const main_verbs[] = {
+    &cli_verb_info, &cli_verb_check, &cli_verb_show, &cli_verb_stats, &cli_verb_diff, &cli_verb_convert,
+};
 
 #define MAIN_VERBS (sizeof main_verbs / sizeof main_verbs[0])
 
 static void main_print_help(void)
 {
     printf("Usage: dlpark VERB [OPTION]... FILE...\n\n"
-           "Looks into tensor files: safetensors.\n"
+           "Looks into tensor files, checks, compares and changes them: safetensors.\n"
            "What a file is, is told by its content, never by its name.\n\n"
            "Verbs:\n");
     for (size_t i = 0; i < MAIN_VERBS; i++)
@@ -21,7 +23,9 @@ static void main_print_help(void)
            "could not be opened or read. Of several files the highest.\n\n"
            "Examples:\n"
            "  dlpark info model.safetensors\n"
-           "  dlpark check *.safetensors\n");
+           "  dlpark check *.safetensors\n"
+           "  dlpark show model.safetensors 'lm_head.weight[0:2, :8]'\n"
+           "  dlpark convert model.safetensors half.safetensors --dtype f16\n");
 }
 
 static const cli_verb *main_find(const char *name)

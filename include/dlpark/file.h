@@ -195,6 +195,17 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_load(const dlpark_file *fi
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_read(const dlpark_file *file, int64_t index,
                                                            const dlpark_view *to, dlpark_error *err);
 
+/**
+ * Some of a tensor's elements, in row-major order: for what is larger than the memory.
+ *
+ * @param first  in. The number of the first element. It must begin at a byte.
+ * @param to     in, borrowed. As many elements as shall be read, of the tensor's dtype and any shape; host accessible,
+ *               compact, writable. On DLPARK_E_IO and DLPARK_E_FORMAT part of it may be written.
+ * @return as dlpark_file_read(); DLPARK_E_INDEX when there are not so many elements.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_read_range(const dlpark_file *file, int64_t index, int64_t first,
+                                                                 const dlpark_view *to, dlpark_error *err);
+
 /** One fault of a file. `rule` is a word that stays the same: "overlap". The layout is frozen. */
 typedef struct dlpark_file_fault {
     const char *rule;  /**< a static string */

@@ -22,12 +22,15 @@
 
 DLPARK_BEGIN_C
 
-/** One tensor of a file to be written. Borrowed until the call returns. */
+/** One tensor of a file to be written: its name, and a view; or dtype and shape. Borrowed until the call returns. */
 typedef struct dlpark_file_part {
     const char *name;   /**< UTF-8; unique in the file, and not "__metadata__" */
     size_t name_nbytes; /**< its length; 0: it is terminated */
     const dlpark_view
-        *view; /**< what is written; for dlpark_file_writer_open() the description alone: dtype and shape */
+        *view; /**< what is written; NULL for dlpark_file_writer_open() where the rest says what it will be */
+    DLDataType dtype;
+    int32_t ndim;
+    const int64_t *shape; /**< `ndim` extents */
 } dlpark_file_part;
 
 /** A text that the file carries. Borrowed until the call returns. */
@@ -69,8 +72,8 @@ typedef struct dlpark_file_writer dlpark_file_writer;
  * Begins a file whose tensors follow: their names, dtypes and shapes are declared, and their places thereby known.
  *
  * @param writer  out. NULL before; NULL on failure.
- * @param parts   in, borrowed. The views' data is not looked at.
- * @return as dlpark_file_save(), and DLPARK_E_NOT_EMPTY.
+ * @param parts   in, borrowed. The data of views is not looked at.
+ * @return as dlpark_file_save(); DLPARK_E_NOT_EMPTY; DLPARK_E_RANK, DLPARK_E_SHAPE, DLPARK_E_OVERFLOW.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_open(dlpark_file_writer **writer, const char *path,
                                                                   const dlpark_file_part *parts, size_t count,

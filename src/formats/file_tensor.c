@@ -118,12 +118,13 @@ dlpark_status dlpark_file_share(dlpark_file *file, int64_t index, dlpark_tensor 
 
 /* ---- Copied ---- */
 
-static dlpark_status file_read_entry(const dlpark_file *file, const dlpark_file_entry *entry, unsigned char *to,
-                                     dlpark_error *err)
+/* Bytes of a tensor from `begin` on, in this machine's order. */
+static dlpark_status file_read_bytes(const dlpark_file *file, const dlpark_file_entry *entry, uint64_t begin,
+                                     unsigned char *to, uint64_t nbytes, dlpark_error *err)
 {
-    DLPARK_TRY(dlpark__source_read(file->source, entry->offset, to, (size_t)entry->nbytes, err));
+    DLPARK_TRY(dlpark__source_read(file->source, entry->offset + begin, to, (size_t)nbytes, err));
     if (DLPARK__IS_BIG_ENDIAN)
-        dlpark__swap_numbers(to, entry->nbytes, entry->dtype);
+        dlpark__swap_numbers(to, nbytes, entry->dtype);
     return DLPARK_OK;
 }
 
@@ -135,32 +136,70 @@ dlpark_status dlpark_file_load(const dlpark_file *file, int64_t index, dlpark_te
     DLPARK_TRY(file_find_entry(file, index, &entry, err));
     const dlpark_tensor_desc desc = {.dtype = entry.dtype, .ndim = entry.ndim, .shape = DLPARK_DIMS(entry.shape)};
     DLPARK_TRY(dlpark_tensor_alloc(tensor, &desc, &view, err));
-    dlpark_status status = file_read_entry(file, &entry, view.data, err);
+    dlpark_status status = file_read_bytes(file, &entry, 0, view.data, entry.nbytes, err);
     if (status != DLPARK_OK)
         dlpark_tensor_release(tensor);
     return status;
 }
 
+/* The bytes of a destination; its dtype is right. */
+static dlpark_status file_find_destination(const dlpark_view *to, const dlpark_file_entry *entry, unsigned char **bytes,
+                                           dlpark_error *err)
+{
+    dlpark_error own;
+
+    if (!dlpark_dtype_equal(to->dtype, entry->dtype))
+        return dlpark_error_set(
+            err, DLPARK_E_DTYPE, "the destination is %s, tensor '%s' is %s", dlpark_dtype_name(to->dtype).text,
+            dlpark_file_name_text(entry->name, entry->name_nbytes).text, dlpark_dtype_name(entry->dtype).text);
+    if ((to->flags & DLPARK_VIEW_PADDED) != 0 && to->dtype.bits < 8)
+        return dlpark_error_set(err, DLPARK_E_LAYOUT, "the destination has its elements padded, the file packs them");
+    *bytes = dlpark_view_bytes_mut(to, NULL, &own);
+    return *bytes != NULL ? DLPARK_OK : dlpark_error_set(err, own.status, "%s", own.message);
+}
+
 dlpark_status dlpark_file_read(const dlpark_file *file, int64_t index, const dlpark_view *to, dlpark_error *err)
 {
     dlpark_file_entry entry;
-    dlpark_error own;
-    int64_t nbytes;
+    unsigned char *bytes = NULL;
 
     DLPARK_TRY(file_find_entry(file, index, &entry, err));
-    if (!dlpark_dtype_equal(to->dtype, entry.dtype))
-        return dlpark_error_set(
-            err, DLPARK_E_DTYPE, "the destination is %s, tensor '%s' is %s", dlpark_dtype_name(to->dtype).text,
-            dlpark_file_name_text(entry.name, entry.name_nbytes).text, dlpark_dtype_name(entry.dtype).text);
     if (to->ndim != entry.ndim || memcmp(to->shape, entry.shape, (size_t)entry.ndim * sizeof *entry.shape) != 0)
         return dlpark_error_set(err, DLPARK_E_SHAPE, "the destination is %s, tensor '%s' is %s",
                                 dlpark__layout_list(to->ndim, to->shape).text,
                                 dlpark_file_name_text(entry.name, entry.name_nbytes).text,
                                 dlpark__layout_list(entry.ndim, entry.shape).text);
-    unsigned char *bytes = dlpark_view_bytes_mut(to, &nbytes, &own);
-    if (bytes == NULL)
-        return dlpark_error_set(err, own.status, "%s", own.message);
-    if ((to->flags & DLPARK_VIEW_PADDED) != 0 && (uint64_t)nbytes != entry.nbytes)
-        return dlpark_error_set(err, DLPARK_E_LAYOUT, "the destination has its elements padded, the file packs them");
-    return file_read_entry(file, &entry, bytes, err);
+    DLPARK_TRY(file_find_destination(to, &entry, &bytes, err));
+    return file_read_bytes(file, &entry, 0, bytes, entry.nbytes, err);
+}
+
+/* Elements of all dimensions, which is known to fit. */
+static uint64_t file_numel(const dlpark_file_entry *entry)
+{
+    uint64_t numel = 1;
+
+    for (int32_t i = 0; i < entry->ndim; i++)
+        numel *= (uint64_t)entry->shape[i];
+    return numel;
+}
+
+dlpark_status dlpark_file_read_range(const dlpark_file *file, int64_t index, int64_t first, const dlpark_view *to,
+                                     dlpark_error *err)
+{
+    dlpark_file_entry entry;
+    unsigned char *bytes = NULL;
+
+    DLPARK_TRY(file_find_entry(file, index, &entry, err));
+    uint64_t numel = file_numel(&entry), count = (uint64_t)dlpark_view_numel(to);
+    uint64_t bits = (uint64_t)entry.dtype.bits * entry.dtype.lanes;
+    if (first < 0 || (uint64_t)first > numel || count > numel - (uint64_t)first)
+        return dlpark_error_set(err, DLPARK_E_INDEX, "%llu elements from %lld on: tensor '%s' has %llu",
+                                (unsigned long long)count, (long long)first,
+                                dlpark_file_name_text(entry.name, entry.name_nbytes).text, (unsigned long long)numel);
+    if ((uint64_t)first % 8 * bits % 8 != 0)
+        return dlpark_error_set(err, DLPARK_E_LAYOUT, "element %lld of tensor '%s' begins inside a byte",
+                                (long long)first, dlpark_file_name_text(entry.name, entry.name_nbytes).text);
+    DLPARK_TRY(file_find_destination(to, &entry, &bytes, err));
+    uint64_t begin = (uint64_t)first / 8 * bits + (uint64_t)first % 8 * bits / 8;
+    return file_read_bytes(file, &entry, begin, bytes, (uint64_t)dlpark_view_nbytes(to), err);
 }

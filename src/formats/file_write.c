@@ -50,7 +50,14 @@ static dlpark_status file_write_check_options(const dlpark_file_write_options *o
     return DLPARK_OK;
 }
 
-static dlpark_file_name file_write_name(const dlpark_file_part *part)
+dlpark__write_kind dlpark__write_kind_of(const dlpark_file_part *part)
+{
+    if (part->view == NULL)
+        return (dlpark__write_kind){part->dtype, part->ndim, part->shape};
+    return (dlpark__write_kind){part->view->dtype, part->view->ndim, part->view->shape};
+}
+
+dlpark_file_name dlpark__write_name(const dlpark_file_part *part)
 {
     return dlpark_file_name_text(part->name, part->name_nbytes != 0 ? part->name_nbytes : strlen(part->name));
 }
@@ -61,23 +68,24 @@ static bool file_write_keep(dlpark_file_writer *writer, const dlpark__write_plan
     size_t extents = 0;
 
     for (size_t i = 0; i < writer->count; i++)
-        extents += (size_t)parts[i].view->ndim;
+        extents += (size_t)dlpark__write_kind_of(&parts[i]).ndim;
     writer->parts = calloc(writer->count + 1, sizeof *writer->parts);
     writer->extents = calloc(extents + 1, sizeof *writer->extents);
     if (writer->parts == NULL || writer->extents == NULL)
         return false;
     int64_t *shape = writer->extents;
     for (size_t i = 0; i < writer->count; i++) {
-        const dlpark_view *view = parts[i].view;
+        dlpark__write_kind kind = dlpark__write_kind_of(&parts[i]);
         file_write_part *part = &writer->parts[i];
-        part->name = file_write_name(&parts[i]);
+        part->name = dlpark__write_name(&parts[i]);
         part->place = plan->places[i];
-        part->dtype = view->dtype;
-        part->ndim = view->ndim;
+        part->dtype = kind.dtype;
+        part->ndim = kind.ndim;
         part->shape = shape;
-        memcpy(shape, view->shape, (size_t)view->ndim * sizeof *shape);
+        if (kind.ndim > 0)
+            memcpy(shape, kind.shape, (size_t)kind.ndim * sizeof *shape);
         atomic_init(&part->nbytes_put, 0);
-        shape += view->ndim;
+        shape += kind.ndim;
     }
     return true;
 }
@@ -316,6 +324,10 @@ dlpark_status dlpark_file_save(const char *path, const dlpark_file_part *parts, 
 {
     dlpark_file_writer *writer = NULL;
 
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].view == NULL)
+            return dlpark_error_set(err, DLPARK_E_ARGUMENT, "tensor '%s' has no view",
+                                    dlpark__write_name(&parts[i]).text);
     DLPARK_TRY(dlpark_file_writer_open(&writer, path, parts, count, options, err));
     for (size_t i = 0; i < count; i++) {
         dlpark_status status = dlpark_file_writer_put(writer, i, parts[i].view, err);

@@ -23,7 +23,7 @@ typedef struct safetensors_item {
     int type; /* row of the format's table */
     uint64_t nbytes;
     uint64_t alignment; /* the largest power of two, at most the one asked for, that divides `nbytes` */
-    const dlpark_view *view;
+    dlpark__write_kind kind;
 } safetensors_item;
 
 /* ---- Checks ---- */
@@ -43,35 +43,53 @@ static int safetensors_write_type(DLDataType dtype)
     return -1;
 }
 
-/* Bytes of all elements, which are known to fit. False where they are no whole bytes. */
-static bool safetensors_write_nbytes(const dlpark_view *view, uint64_t *nbytes)
+/* Bits of all elements. An extent of 0 excuses no other from being too large. */
+static dlpark_status safetensors_write_bits(const dlpark_file_part *part, const dlpark__write_kind *kind,
+                                            uint64_t *bits, dlpark_error *err)
 {
-    uint64_t numel = (uint64_t)dlpark_view_numel(view), bits = (uint64_t)view->dtype.bits * view->dtype.lanes;
+    uint64_t product = (uint64_t)kind->dtype.bits * kind->dtype.lanes;
+    bool is_empty = false, is_vast = false;
 
-    *nbytes = numel / 8 * bits + numel % 8 * bits / 8;
-    return numel % 8 * bits % 8 == 0;
+    if (kind->ndim < 0 || kind->ndim > DLPARK_MAX_NDIM)
+        return dlpark_error_set(err, DLPARK_E_RANK, "tensor '%s' has %d dimensions, expected 0 to %d",
+                                dlpark__write_name(part).text, (int)kind->ndim, DLPARK_MAX_NDIM);
+    for (int32_t i = 0; i < kind->ndim; i++) {
+        if (kind->shape[i] < 0)
+            return dlpark_error_set(err, DLPARK_E_SHAPE, "tensor '%s': shape[%d] is %lld",
+                                    dlpark__write_name(part).text, (int)i, (long long)kind->shape[i]);
+        is_empty |= kind->shape[i] == 0;
+        is_vast |= kind->shape[i] != 0 && __builtin_mul_overflow(product, (uint64_t)kind->shape[i], &product);
+    }
+    if (is_vast)
+        return dlpark_error_set(err, DLPARK_E_OVERFLOW, "tensor '%s': shape %s has more than 2^64-1 bits",
+                                dlpark__write_name(part).text, dlpark__layout_list(kind->ndim, kind->shape).text);
+    *bits = is_empty ? 0 : product;
+    return DLPARK_OK;
 }
 
 static dlpark_status safetensors_write_item(safetensors_item *item, const dlpark_file_part *part,
                                             size_t alignment_bytes, dlpark_error *err)
 {
     size_t length = safetensors_write_length(part);
-    dlpark_file_name shown = dlpark_file_name_text(part->name, length);
+    dlpark__write_kind kind = dlpark__write_kind_of(part);
+    uint64_t bits = 0;
 
-    *item = (safetensors_item){.name = part->name, .name_nbytes = length, .view = part->view};
+    *item = (safetensors_item){.name = part->name, .name_nbytes = length, .kind = kind};
     if (length == 12 && memcmp(part->name, "__metadata__", 12) == 0)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "a tensor cannot be called '__metadata__'");
     if (dlpark__utf8_check(part->name, length) != length)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the name '%s' is no UTF-8", shown.text);
-    item->type = safetensors_write_type(part->view->dtype);
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the name '%s' is no UTF-8", dlpark__write_name(part).text);
+    item->type = safetensors_write_type(kind.dtype);
     if (item->type < 0)
-        return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "tensor '%s': safetensors has no dtype for %s", shown.text,
-                                dlpark_dtype_long_name(part->view->dtype).text);
-    if (!safetensors_write_nbytes(part->view, &item->nbytes))
+        return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "tensor '%s': safetensors has no dtype for %s",
+                                dlpark__write_name(part).text, dlpark_dtype_long_name(kind.dtype).text);
+    DLPARK_TRY(safetensors_write_bits(part, &kind, &bits, err));
+    if (bits % 8 != 0)
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,
-                                "tensor '%s': %lld elements of %s do not fill whole bytes, which safetensors asks for",
-                                shown.text, (long long)dlpark_view_numel(part->view),
-                                dlpark_dtype_long_name(part->view->dtype).text);
+                                "tensor '%s': %llu bits of %s do not fill whole bytes, which safetensors asks for",
+                                dlpark__write_name(part).text, (unsigned long long)bits,
+                                dlpark_dtype_long_name(kind.dtype).text);
+    item->nbytes = bits / 8;
     item->alignment = item->nbytes == 0 ? alignment_bytes : item->nbytes & (~item->nbytes + 1);
     if (item->alignment > alignment_bytes)
         item->alignment = alignment_bytes;
@@ -237,16 +255,16 @@ static void safetensors_text_string(safetensors_text *out, const char *text, siz
 
 static void safetensors_text_item(safetensors_text *out, const safetensors_item *item, uint64_t begin)
 {
-    const dlpark_view *view = item->view;
+    const dlpark__write_kind *kind = &item->kind;
     const char *type = dlpark__safetensors_types[item->type].name;
 
     safetensors_text_string(out, item->name, item->name_nbytes);
     SAFETENSORS_TEXT(out, ":{\"dtype\":\"");
     safetensors_text_put(out, type, strlen(type));
     SAFETENSORS_TEXT(out, "\",\"shape\":[");
-    for (int32_t i = 0; i < view->ndim; i++) {
-        bool is_pair = i == view->ndim - 1 && view->dtype.bits == 4 && view->dtype.lanes == 2;
-        safetensors_text_number(out, i > 0 ? "," : "", (uint64_t)view->shape[i] << is_pair);
+    for (int32_t i = 0; i < kind->ndim; i++) {
+        bool is_pair = i == kind->ndim - 1 && kind->dtype.bits == 4 && kind->dtype.lanes == 2;
+        safetensors_text_number(out, i > 0 ? "," : "", (uint64_t)kind->shape[i] << is_pair);
     }
     SAFETENSORS_TEXT(out, "],\"data_offsets\":[");
     safetensors_text_number(out, "", begin);

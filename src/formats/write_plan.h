@@ -18,6 +18,18 @@ typedef struct dlpark__write_plan {
     uint64_t nbytes;             /* of the whole file */
 } dlpark__write_plan;
 
+/* What a part says of its tensor, by its view or itself. */
+typedef struct dlpark__write_kind {
+    DLDataType dtype;
+    int32_t ndim;
+    const int64_t *shape;
+} dlpark__write_kind;
+
+dlpark__write_kind dlpark__write_kind_of(const dlpark_file_part *part);
+
+/* Its name, fit for a message. */
+dlpark_file_name dlpark__write_name(const dlpark_file_part *part);
+
 void dlpark__write_plan_end(dlpark__write_plan *plan);
 
 /* ---- safetensors_write.c ---- */

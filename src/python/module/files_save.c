@@ -48,7 +48,7 @@ static int files_job_read_tensors(files_job *job, PyObject *items)
             return -1;
         }
         dlpark_tensor_view(&job->tensors[i], &job->views[i]);
-        job->parts[i] = (dlpark_file_part){name.text, name.nbytes, &job->views[i]};
+        job->parts[i] = (dlpark_file_part){.name = name.text, .name_nbytes = name.nbytes, .view = &job->views[i]};
         if (name.nbytes == 0)
             job->parts[i].name = ""; /* whose length is asked for */
     }

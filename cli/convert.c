@@ -1,0 +1,363 @@
+/* dlpark convert: a file written anew, with other dtypes, names or places. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dlpark/file_write.h>
+
+#include "command.h"
+
+enum {
+    CONVERT_DTYPE,
+    CONVERT_OVERFLOW,
+    CONVERT_INCLUDE,
+    CONVERT_EXCLUDE,
+    CONVERT_RENAME,
+    CONVERT_ALIGN,
+    CONVERT_SYNC,
+    CONVERT_FORMAT
+};
+
+static const cli_option convert_options[] = {
+    {"dtype", 'd', "DTYPE", "floats become this float, integers this integer; others stay"},
+    {"overflow", 0, "MODE", "nosat, satfinite, satall, wrap, saturate; as dlpark_cast()"},
+    {"include", 'i', "PATTERN", "only tensors whose names match, as the shell's *; may be repeated"},
+    {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
+    {"rename", 'r', "OLD=NEW", "each OLD in a name becomes NEW; may be repeated, in order"},
+    {"align", 'a', "BYTES", "as many tensors as can be begin at a multiple, up to 4096"},
+    {"sync", 0, NULL, "end only when the file is on the disk"},
+    {"format", 0, "FORMAT", "refuse any other: safetensors"},
+};
+
+/* One tensor on its way. */
+typedef struct convert_tensor {
+    int64_t index; /* in the source */
+    char *name;    /* in the destination */
+    int64_t shape[DLPARK_MAX_NDIM];
+} convert_tensor;
+
+typedef struct convert_job {
+    const cli_call *call;
+    dlpark_file *file;
+    convert_tensor *tensors;
+    dlpark_file_part *parts;
+    dlpark_file_pair *pairs;
+    size_t count;
+    size_t npairs;
+    uint64_t nbytes; /* to be read */
+    dlpark_cast_options cast;
+} convert_job;
+
+/* ---- What is asked for ---- */
+
+static bool convert_read_overflow(const cli_call *call, dlpark_overflow *overflow)
+{
+    static const char *const words[] = {"default", "nosat", "satfinite", "satall", "wrap", "saturate"};
+    static const dlpark_overflow modes[] = {DLPARK_OVERFLOW_DEFAULT, DLPARK_OVERFLOW_NOSAT, DLPARK_OVERFLOW_SATFINITE,
+                                            DLPARK_OVERFLOW_SATALL,  DLPARK_OVERFLOW_WRAP,  DLPARK_OVERFLOW_SATURATE};
+    const char *given = cli_value(call, CONVERT_OVERFLOW);
+
+    *overflow = DLPARK_OVERFLOW_DEFAULT;
+    for (size_t i = 0; given != NULL && i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(given, words[i]) == 0) {
+            *overflow = modes[i];
+            return true;
+        }
+    }
+    if (given == NULL)
+        return true;
+    const char *nearest = cli_nearest(given, words, sizeof words / sizeof words[0]);
+    cli_complain(call->verb, "--overflow %s: expected nosat, satfinite, satall, wrap or saturate%s%s%s", given,
+                 nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return false;
+}
+
+static bool convert_read_align(const cli_call *call, size_t *alignment)
+{
+    const char *given = cli_value(call, CONVERT_ALIGN);
+    char *end = NULL;
+    unsigned long number = given != NULL ? strtoul(given, &end, 10) : 0;
+
+    *alignment = (size_t)number;
+    if (given == NULL)
+        return true;
+    if (end != given && *end == '\0' && number > 0 && number <= 4096 && (number & (number - 1)) == 0)
+        return true;
+    cli_complain(call->verb, "--align %s: expected a power of two up to 4096", given);
+    return false;
+}
+
+static bool convert_is_float(DLDataType dtype)
+{
+    return dtype.code == kDLFloat || dtype.code == kDLBfloat || dtype.code >= kDLFloat8_e3m4;
+}
+
+static bool convert_is_integer(DLDataType dtype)
+{
+    return dtype.code == kDLInt || dtype.code == kDLUInt;
+}
+
+/* What a tensor's elements become: floats a float, integers an integer. */
+static DLDataType convert_dtype(DLDataType from, const DLDataType *to)
+{
+    if (to == NULL || from.lanes != 1)
+        return from;
+    if ((convert_is_float(from) && convert_is_float(*to)) || (convert_is_integer(from) && convert_is_integer(*to)))
+        return *to;
+    return from;
+}
+
+static bool convert_read_dtype(const cli_call *call, DLDataType *dtype)
+{
+    dlpark_error err;
+    const char *given = cli_value(call, CONVERT_DTYPE);
+
+    if (given == NULL)
+        return true;
+    if (dlpark_dtype_parse(given, dtype, &err) != DLPARK_OK) {
+        cli_complain(call->verb, "--dtype %s: %s", given, err.message);
+        return false;
+    }
+    if (convert_is_float(*dtype) || convert_is_integer(*dtype))
+        return true;
+    cli_complain(call->verb, "--dtype %s: expected a float or an integer", given);
+    return false;
+}
+
+/* ---- Names ---- */
+
+/* Each `from` in a text becomes `to`; a new text, NULL: out of memory. */
+static char *convert_replace(const char *text, const char *from, size_t from_nbytes, const char *to)
+{
+    size_t to_nbytes = strlen(to), nbytes = strlen(text) + 1;
+
+    for (const char *at = text; (at = strstr(at, from)) != NULL; at += from_nbytes)
+        nbytes += to_nbytes;
+    char *out = malloc(nbytes), *end = out;
+    if (out == NULL)
+        return NULL;
+    for (const char *at; (at = strstr(text, from)) != NULL; text = at + from_nbytes) {
+        memcpy(end, text, (size_t)(at - text));
+        memcpy(end + (at - text), to, to_nbytes);
+        end += (size_t)(at - text) + to_nbytes;
+    }
+    memcpy(end, text, strlen(text) + 1);
+    return out;
+}
+
+/* A name after every --rename; takes it. NULL: out of memory. */
+static char *convert_rename_all(const cli_call *call, char *name)
+{
+    for (int i = 0; name != NULL && i < call->ngiven; i++) {
+        if (call->given[i].option != CONVERT_RENAME)
+            continue;
+        const char *value = call->given[i].value;
+        size_t old_nbytes = strcspn(value, "=");
+        char *old = malloc(old_nbytes + 1), *renamed = NULL;
+        if (old != NULL) {
+            memcpy(old, value, old_nbytes);
+            old[old_nbytes] = '\0';
+            renamed = convert_replace(name, old, old_nbytes, value + old_nbytes + 1);
+        }
+        free(old);
+        free(name);
+        name = renamed;
+    }
+    return name;
+}
+
+/* A tensor's name in the destination, and its length. One that holds a zero stays: no argument can say it. */
+static char *convert_rename(const cli_call *call, const dlpark_file_entry *entry, size_t *nbytes)
+{
+    char *name = malloc(entry->name_nbytes + 1);
+
+    *nbytes = entry->name_nbytes;
+    if (name == NULL)
+        return NULL;
+    memcpy(name, entry->name, entry->name_nbytes);
+    name[entry->name_nbytes] = '\0';
+    if (strlen(name) != entry->name_nbytes)
+        return name;
+    name = convert_rename_all(call, name);
+    *nbytes = name != NULL ? strlen(name) : 0;
+    return name;
+}
+
+static bool convert_check_renames(const cli_call *call)
+{
+    for (int i = 0; i < call->ngiven; i++) {
+        const char *value = call->given[i].value;
+        if (call->given[i].option == CONVERT_RENAME && (strchr(value, '=') == NULL || value[0] == '=')) {
+            cli_complain(call->verb, "--rename %s: expected OLD=NEW", value);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- The job ---- */
+
+static void convert_end(convert_job *job)
+{
+    for (size_t i = 0; job->tensors != NULL && i < job->count; i++)
+        free(job->tensors[i].name);
+    free(job->tensors);
+    free(job->parts);
+    free(job->pairs);
+    dlpark_file_release(&job->file);
+}
+
+/* Chooses a tensor, or leaves it. False: out of memory, which is told. */
+static bool convert_add(convert_job *job, int64_t index, const DLDataType *dtype)
+{
+    dlpark_file_entry entry;
+
+    if (dlpark_file_entry_get(job->file, index, &entry, NULL) != DLPARK_OK)
+        return true;
+    char *shown = cli_show_name(entry.name, entry.name_nbytes);
+    bool is_wanted = shown != NULL && cli_is_wanted(job->call, CONVERT_INCLUDE, CONVERT_EXCLUDE, shown);
+    bool is_starved = shown == NULL;
+    free(shown);
+    if (is_wanted) {
+        convert_tensor *tensor = &job->tensors[job->count];
+        dlpark_file_part *part = &job->parts[job->count++];
+        size_t kept = (size_t)(entry.ndim < DLPARK_MAX_NDIM ? entry.ndim : DLPARK_MAX_NDIM) * sizeof *tensor->shape;
+        tensor->index = index;
+        memcpy(tensor->shape, entry.shape, kept);
+        *part = (dlpark_file_part){.dtype = convert_dtype(entry.dtype, dtype), .ndim = entry.ndim};
+        tensor->name = convert_rename(job->call, &entry, &part->name_nbytes);
+        part->name = tensor->name;
+        part->shape = tensor->shape;
+        job->nbytes += entry.nbytes;
+        is_starved = tensor->name == NULL;
+    }
+    if (is_starved)
+        cli_complain(job->call->verb, "out of memory");
+    return !is_starved;
+}
+
+static bool convert_plan(convert_job *job, const DLDataType *dtype)
+{
+    size_t count = (size_t)dlpark_file_count(job->file), npairs = (size_t)dlpark_file_metadata_count(job->file);
+
+    job->tensors = calloc(count + 1, sizeof *job->tensors);
+    job->parts = calloc(count + 1, sizeof *job->parts);
+    job->pairs = calloc(npairs + 1, sizeof *job->pairs);
+    if (job->tensors == NULL || job->parts == NULL || job->pairs == NULL) {
+        cli_complain(job->call->verb, "out of memory");
+        return false;
+    }
+    for (; job->npairs < npairs; job->npairs++) {
+        dlpark_file_pair *pair = &job->pairs[job->npairs];
+        if (dlpark_file_metadata_get(job->file, (int64_t)job->npairs, &pair->key, &pair->value, NULL) != DLPARK_OK)
+            break;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!convert_add(job, (int64_t)i, dtype))
+            return false;
+    return true;
+}
+
+/* ---- The elements ---- */
+
+static dlpark_status convert_tensor_elements(convert_job *job, dlpark_file_writer *writer, size_t number,
+                                             cli_progress *progress, dlpark_error *err)
+{
+    cli_elements elements;
+    dlpark_view piece;
+    uint64_t offset = 0;
+
+    DLPARK_TRY(cli_elements_begin(&elements, job->file, job->tensors[number].index, job->parts[number].dtype, err));
+    elements.cast = job->cast;
+    dlpark_status status = DLPARK_OK;
+    while (status == DLPARK_OK && elements.done < elements.numel && !cli_is_interrupted()) {
+        status = cli_elements_next(&elements, &piece, err);
+        if (status != DLPARK_OK)
+            break;
+        int64_t nbytes = dlpark_view_nbytes(&piece);
+        status = dlpark_file_writer_put_bytes(writer, number, offset, piece.data, (size_t)nbytes, err);
+        offset += (uint64_t)nbytes;
+        cli_progress_add(progress, (uint64_t)(dlpark_view_numel(&piece) * elements.from.bits / 8));
+    }
+    cli_elements_end(&elements);
+    return status;
+}
+
+static dlpark_status convert_write(convert_job *job, dlpark_file_writer *writer, dlpark_error *err)
+{
+    cli_progress progress;
+    dlpark_status status = DLPARK_OK;
+
+    cli_progress_begin(&progress, job->nbytes);
+    for (size_t i = 0; i < job->count && status == DLPARK_OK && !cli_is_interrupted(); i++)
+        status = convert_tensor_elements(job, writer, i, &progress, err);
+    cli_progress_end(&progress);
+    return status;
+}
+
+static int convert_file(convert_job *job, const char *path, const dlpark_file_write_options *options)
+{
+    dlpark_file_writer *writer = NULL;
+    dlpark_error err;
+    dlpark_status status = dlpark_file_writer_open(&writer, path, job->parts, job->count, options, &err);
+
+    if (status == DLPARK_OK)
+        status = convert_write(job, writer, &err);
+    if (status == DLPARK_OK && !cli_is_interrupted())
+        status = dlpark_file_writer_finish(&writer, &err);
+    dlpark_file_writer_release(&writer);
+    if (cli_is_interrupted()) {
+        cli_complain(job->call->verb, "interrupted; %s is as it was", path);
+        return cli_interrupted();
+    }
+    if (status != DLPARK_OK)
+        cli_complain(job->call->verb, "%s", err.message);
+    return cli_exit_of(status);
+}
+
+static int convert_run(const cli_call *call)
+{
+    dlpark_file_write_options options = {.sync = cli_value(call, CONVERT_SYNC) != NULL};
+    dlpark_file_options reading = {.format = DLPARK_FILE_ANY};
+    convert_job job = {.call = call};
+    DLDataType dtype;
+    dlpark_error err;
+
+    if (!convert_read_overflow(call, &job.cast.overflow) || !convert_read_align(call, &options.alignment_bytes) ||
+        !convert_read_dtype(call, &dtype) || !convert_check_renames(call) ||
+        !cli_read_format(call, CONVERT_FORMAT, &reading.format))
+        return CLI_MISUSE;
+    dlpark_status status = dlpark_file_open(&job.file, call->operands[0], &reading, &err);
+    if (status != DLPARK_OK) {
+        cli_complain(call->verb, "%s", err.message);
+        return cli_exit_of(status);
+    }
+    cli_watch_signals();
+    int code = CLI_UNREADABLE;
+    if (convert_plan(&job, cli_value(call, CONVERT_DTYPE) != NULL ? &dtype : NULL)) {
+        options.metadata = job.pairs;
+        options.nmetadata = job.npairs;
+        code = convert_file(&job, call->operands[1], &options);
+    }
+    convert_end(&job);
+    return code;
+}
+
+const cli_verb cli_verb_convert = {
+    .name = "convert",
+    .operands = "FROM TO",
+    .summary = "a file written anew: other dtypes, names, places",
+    .help = "Writes the tensors of one file into another, a piece at a time, so that files larger\n"
+            "than the memory are no matter. --dtype is for numbers of its kind: float16 changes\n"
+            "the floats and leaves integers and truth values as they are. TO gets its name when\n"
+            "it is whole; FROM and TO may be one file.",
+    .examples = "  dlpark convert model.safetensors half.safetensors --dtype f16\n"
+                "  dlpark convert model.safetensors layers.safetensors --include 'layers.*'\n"
+                "  dlpark convert old.safetensors new.safetensors --rename transformer.=model.\n"
+                "  dlpark convert model.safetensors aligned.safetensors --align 64\n",
+    .options = convert_options,
+    .noptions = sizeof convert_options / sizeof convert_options[0],
+    .least = 2,
+    .most = 2,
+    .run = convert_run,
+};

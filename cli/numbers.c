@@ -1,0 +1,95 @@
+/* What can be said of the numbers of a tensor: one pass for the extremes and sums, one for the histogram between them. */
+#include <math.h>
+#include <string.h>
+
+#include "command.h"
+
+/* Numbers of a dtype as doubles; two for a complex one. Integers of 64 bits are rounded. */
+DLDataType cli_numbers_dtype(DLDataType dtype)
+{
+    return dtype.code == kDLComplex ? (DLDataType){kDLComplex, 128, 1} : DLPARK_F64;
+}
+
+/* The next piece as doubles: of complex numbers, their magnitudes, in the place of the numbers. */
+dlpark_status cli_numbers_next(cli_elements *elements, double **values, int64_t *count, dlpark_error *err)
+{
+    dlpark_view piece;
+
+    DLPARK_TRY(cli_elements_next(elements, &piece, err));
+    *count = dlpark_view_numel(&piece);
+    *values = piece.data;
+    if (elements->to.code == kDLComplex)
+        for (int64_t i = 0; i < *count; i++)
+            (*values)[i] = hypot((*values)[2 * i], (*values)[2 * i + 1]);
+    return DLPARK_OK;
+}
+
+static void numbers_add(cli_numbers *numbers, const double *values, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double value = values[i];
+        if (isnan(value)) {
+            numbers->nans++;
+        } else if (isinf(value)) {
+            numbers->infinities++;
+        } else {
+            /* Welford's way: sums of squares would drown small deviations. */
+            double off = value - numbers->mean;
+            numbers->finite++;
+            numbers->mean += off / (double)numbers->finite;
+            numbers->squares += off * (value - numbers->mean);
+            numbers->zeros += value == 0;
+            numbers->least = value < numbers->least ? value : numbers->least;
+            numbers->greatest = value > numbers->greatest ? value : numbers->greatest;
+        }
+    }
+}
+
+dlpark_status cli_numbers_read(cli_numbers *numbers, const dlpark_file *file, int64_t index, DLDataType dtype,
+                               cli_progress *progress, dlpark_error *err)
+{
+    cli_elements elements;
+    double *values = NULL;
+    int64_t count;
+
+    *numbers = (cli_numbers){.least = INFINITY, .greatest = -INFINITY};
+    DLPARK_TRY(cli_elements_begin(&elements, file, index, cli_numbers_dtype(dtype), err));
+    dlpark_status status = DLPARK_OK;
+    while (status == DLPARK_OK && elements.done < elements.numel && !cli_is_interrupted()) {
+        status = cli_numbers_next(&elements, &values, &count, err);
+        if (status == DLPARK_OK)
+            numbers_add(numbers, values, count);
+        cli_progress_add(progress, status == DLPARK_OK ? (uint64_t)count * dtype.bits / 8 : 0);
+    }
+    numbers->count = elements.done;
+    cli_elements_end(&elements);
+    return status;
+}
+
+double cli_numbers_deviation(const cli_numbers *numbers)
+{
+    return numbers->finite > 0 ? sqrt(numbers->squares / (double)numbers->finite) : NAN;
+}
+
+dlpark_status cli_numbers_histogram(cli_numbers *numbers, const dlpark_file *file, int64_t index, DLDataType dtype,
+                                    cli_progress *progress, dlpark_error *err)
+{
+    cli_elements elements;
+    double *values = NULL, least = numbers->least, width = numbers->greatest - least;
+    int64_t count;
+
+    memset(numbers->bins, 0, sizeof numbers->bins);
+    DLPARK_TRY(cli_elements_begin(&elements, file, index, cli_numbers_dtype(dtype), err));
+    dlpark_status status = DLPARK_OK;
+    while (status == DLPARK_OK && elements.done < elements.numel && !cli_is_interrupted()) {
+        status = cli_numbers_next(&elements, &values, &count, err);
+        for (int64_t i = 0; status == DLPARK_OK && i < count; i++) {
+            double part = width > 0 ? (values[i] - least) / width : 0;
+            if (isfinite(values[i]))
+                numbers->bins[part >= 1 ? CLI_BINS - 1 : (int)(part * CLI_BINS)]++;
+        }
+        cli_progress_add(progress, status == DLPARK_OK ? (uint64_t)count * dtype.bits / 8 : 0);
+    }
+    cli_elements_end(&elements);
+    return status;
+}

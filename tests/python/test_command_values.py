@@ -1,0 +1,234 @@
+"""The verbs of the command that read and write the numbers of tensors: show, stats, diff, convert."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from test_command import command, on_a_terminal, run  # noqa: F401  (fixtures)
+
+import dlpark
+
+WEIGHT = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+TENSORS = {"weight": WEIGHT, "ids": np.array([1, -2, 300], np.int64), "mask": np.array([True, False]), "z": np.array([3 + 4j], np.complex64)}
+
+
+@pytest.fixture
+def model(tmp_path):
+    dlpark.save(tmp_path / "model", TENSORS, metadata={"format": "np"})
+    return tmp_path / "model"
+
+
+# ---- show ----
+
+
+def test_show_prints_as_numpy_does(run, model):  # noqa: F811
+    done = run("show", model, "weight[0]", "ids[::-1]", "mask")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        f"weight[0]: f32[3, 4] cpu c read-only\n{WEIGHT[0]}\n"
+        f"ids[::-1]: i64[3] cpu strides [-1] read-only\n{TENSORS['ids'][::-1]}\n"
+        f"mask: bool[2] cpu c read-only\n{TENSORS['mask']}\n"
+    )
+
+
+@pytest.mark.parametrize("slice", ["0", "-1", "0:2, :8", "..., ::2", "1, ..., -1", ":, 1:", "::-1", "0, 1, 2", "5:", "...", "0, :, 1:3", "-9:9:1"])
+def test_slices_are_pythons(run, model, slice):  # noqa: F811
+    expected = eval(f"WEIGHT[{slice}]", {"WEIGHT": WEIGHT})
+    shown = json.loads(run("show", "--json", model, f"weight[{slice}]").stdout)["tensors"][0]
+    assert shown["shape"] == list(expected.shape)
+    np.testing.assert_array_equal(np.array(shown["values"]).reshape(expected.shape), expected)
+
+
+@pytest.mark.parametrize(
+    "operand, text",
+    [
+        ("wait", "there is no tensor 'wait'"),
+        ("weight[2]", "index 2 is out of range for dimension 0 of extent 2"),
+        ("weight[a]", "'a]' is no index"),
+        ("weight[]", "']' is no index"),
+        ("weight[1:2:3:4]", "is no index"),
+        ("weight[::0]", "step"),
+        ("weight[0,0,0,0]", "one index too many"),
+        ("weight[0", "'0' is no index"),
+    ],
+)
+def test_slices_that_are_none(run, model, operand, text):  # noqa: F811
+    done = run("show", model, operand)
+    assert (done.returncode, done.stdout) == (2, "") and text in done.stderr
+
+
+def test_show_for_programs_has_every_value(run, model):  # noqa: F811
+    shown = json.loads(run("show", "--json", model).stdout)
+    assert shown["schema"] == "dlpark.show/1"
+    values = {tensor["tensor"]: tensor["values"] for tensor in shown["tensors"]}
+    assert values == {"weight": WEIGHT.tolist(), "ids": [1, -2, 300], "mask": [True, False], "z": [[3.0, 4.0]]}
+
+
+def test_a_name_with_brackets_or_escapes_can_be_shown(run, tmp_path):  # noqa: F811
+    dlpark.save(tmp_path / "odd", {"a[0]": np.array([7]), "a": np.array([8, 9]), "\n": np.array([5])})
+    assert "[7]" in run("show", "odd", "a[0]").stdout
+    assert "\n9\n" in run("show", "odd", "a[1]").stdout
+    assert "[5]" in run("show", "odd", r"\x0A").stdout
+
+
+def test_show_leaves_out_the_middle_unless_all_is_asked_for(run, tmp_path):  # noqa: F811
+    dlpark.save(tmp_path / "x", {"x": np.arange(5000)})
+    assert "..." in run("show", "x").stdout and " 2500 " not in run("show", "x").stdout
+    assert " 2500 " in run("show", "--all", "x").stdout.replace("\n", " ")
+    dlpark.save(tmp_path / "y", {"y": np.array([1 / 3])})
+    assert "[0.333]" in run("show", "-p3", "y").stdout
+    assert run("show", "-p", "x", "y").returncode == 2
+
+
+# ---- stats ----
+
+
+def test_stats_are_numpys(run, tmp_path):  # noqa: F811
+    rng = np.random.default_rng(0)
+    many = rng.normal(5, 2, 1_500_000).astype(np.float32)  # more than one piece
+    odd = np.array([np.nan, np.inf, -np.inf, 0, -0.0, 2], np.float16)
+    dlpark.save(tmp_path / "x", {"many": many, "odd": odd, "z": np.array([3 + 4j, 0], np.complex64), "none": np.zeros((0, 2), np.int8), "b": np.array([True, True, False])})
+    done = run("stats", "--json", "--histogram", "x")
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["schema"]) == (0, "dlpark.stats/1")
+    stats = {tensor["name"]: tensor for tensor in answer["tensors"]}
+    exact = many.astype(np.float64)
+    for key, value in {"min": exact.min(), "max": exact.max(), "mean": exact.mean(), "std": exact.std()}.items():
+        assert stats["many"][key] == pytest.approx(value, rel=1e-9)
+    counts, _ = np.histogram(exact, 16)
+    assert np.abs(np.array(stats["many"]["histogram"]) - counts).max() <= 2 and sum(stats["many"]["histogram"]) == len(many)
+    assert [stats["odd"][key] for key in ("count", "min", "max", "zeros", "nans", "infinities")] == [6, 0, 2, 2, 1, 2]
+    assert (stats["z"]["max"], stats["z"]["mean"]) == (5, 2.5)
+    assert (stats["none"]["count"], stats["none"]["min"]) == (0, None)
+    assert stats["b"]["mean"] == pytest.approx(2 / 3)
+
+
+def test_stats_for_people(run, model):  # noqa: F811
+    out = run("stats", "-i", "weight", "-g", model).stdout.splitlines()
+    assert out[0] == "weight  float32[2, 3, 4]"
+    assert out[1] == "  min 0  max 23  mean 11.5  std 6.92219"
+    assert out[2] == "  24 numbers, 1 zero"
+    assert len(out) == 3 + 17 and out[3].split()[1] == "#" * 50
+
+
+# ---- diff ----
+
+
+def test_diff_tells_what_differs(run, model, tmp_path):  # noqa: F811
+    other = WEIGHT.copy()
+    other[1, 2, 3] += 0.5
+    other[0, 0, 0] -= 0.25
+    dlpark.save(tmp_path / "other", {"weight": other, "ids": np.array([1, -2], np.int64), "mask": np.array([1, 0], np.uint8), "new": np.zeros(1)})
+    done = run("diff", model, "other")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert set(done.stdout.splitlines()) == {
+        "ids: shape [3] and [2]",
+        "z: only in the first file",
+        "weight: 2 numbers differ, by at most 0.5 at [1, 2, 3]",
+        "mask: dtype bool and uint8",
+        "new: only in the second file",
+        "0 tensors are the same, 5 differences",
+    }
+    answer = json.loads(run("diff", "--json", model, "other").stdout)
+    assert answer["schema"] == "dlpark.diff/1"
+    assert {d["tensor"]: d["kind"] for d in answer["differences"]} == {"ids": "shape", "z": "missing", "weight": "values", "mask": "dtype", "new": "added"}
+    close = run("diff", "-t", "0.5", "-i", "weight", model, "other")
+    assert (close.returncode, close.stdout) == (0, "1 tensor is the same, 0 differences\n")
+    assert run("diff", model, model).returncode == 0
+
+
+def test_nan_is_nan_and_not_a_number(run, tmp_path):  # noqa: F811
+    dlpark.save(tmp_path / "a", {"x": np.array([np.nan, 1, np.inf])})
+    dlpark.save(tmp_path / "b", {"x": np.array([np.nan, np.nan, np.inf])})
+    assert "x: 1 number differs, by at most inf at [1]" in run("diff", "a", "b").stdout
+    assert run("diff", "a", "a").returncode == 0
+    assert run("diff", "a", "absent").returncode == 3
+    assert run("diff", "-t", "x", "a", "b").returncode == 2
+
+
+# ---- convert ----
+
+
+def test_convert_changes_numbers_of_its_kind(run, model, tmp_path):  # noqa: F811
+    assert run("convert", model, "half", "--dtype", "f16").returncode == 0
+    with dlpark.open(tmp_path / "half") as file:
+        assert {name: file.info(name).dtype for name in file} == {"weight": "float16", "ids": "int64", "mask": "bool", "z": "complex64"}
+        np.testing.assert_array_equal(np.from_dlpack(file["weight"]), WEIGHT.astype(np.float16))
+        assert file.metadata == {"format": "np"}
+    assert run("convert", model, "narrow", "-d", "int8", "--overflow", "saturate").returncode == 0
+    assert dlpark.load(tmp_path / "narrow")["ids"].tobytes() == np.array([1, -2, 127], np.int8).tobytes()
+
+
+def test_convert_chooses_and_renames(run, model, tmp_path):  # noqa: F811
+    assert run("convert", model, "x", "-i", "*s*", "-x", "mask", "-r", "i=k", "--rename=kd=kid", "--align=64").returncode == 0
+    with dlpark.open(tmp_path / "x") as file:
+        assert list(file) == ["kids"] and file.info("kids").offset % 64 == 0
+    clash = run("convert", model, "y", "--rename", "ids=mask")
+    assert clash.returncode == 3 or clash.returncode == 1
+    assert "two of the tensors are called 'mask'" in clash.stderr and not (tmp_path / "y").exists()
+
+
+def test_convert_over_itself(run, model):  # noqa: F811
+    before = model.read_bytes()
+    assert run("convert", model, model).returncode == 0
+    assert model.read_bytes() == before
+    assert run("convert", model, model, "-d", "bf16").returncode == 0
+    assert dlpark.open(model).info("weight").dtype == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    "arguments, code, text",
+    [
+        (["--dtype", "f33"], 2, "--dtype f33: "),
+        (["--dtype", "bool"], 2, "expected a float or an integer"),
+        (["--align", "3"], 2, "expected a power of two up to 4096"),
+        (["--overflow", "warp"], 2, "did you mean 'wrap'?"),
+        (["--rename", "x"], 2, "expected OLD=NEW"),
+        (["--dtype", "f128"], 1, "safetensors has no dtype for float128"),
+    ],
+)
+def test_convert_refuses(run, model, tmp_path, arguments, code, text):  # noqa: F811
+    done = run("convert", model, "out", *arguments)
+    assert done.returncode == code and text in done.stderr
+    assert not (tmp_path / "out").exists() and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.fixture
+def sparse(tmp_path):
+    """A gigabyte of zeros that takes no space."""
+    count = 1 << 28
+    text = json.dumps({"x": {"dtype": "F32", "shape": [count], "data_offsets": [0, 4 * count]}}).encode()
+    path = tmp_path / "sparse"
+    path.write_bytes(len(text).to_bytes(8, "little") + text)
+    os.truncate(path, 8 + len(text) + 4 * count)
+    return path
+
+
+def test_convert_takes_little_memory(command, sparse, tmp_path):  # noqa: F811
+    """Peak memory, that of mapped files included, stays far below the file."""
+    done = subprocess.Popen([command, "convert", sparse, tmp_path / "half", "-d", "f16"], env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"})
+    _, status, usage = os.wait4(done.pid, 0)
+    done.returncode = os.waitstatus_to_exitcode(status)
+    assert done.returncode == 0
+    assert usage.ru_maxrss <= 256 * 1024  # in KiB
+    assert (tmp_path / "half").stat().st_size > 1 << 29
+
+
+def test_an_interrupted_convert_leaves_no_half_file(command, sparse, tmp_path):  # noqa: F811
+    (tmp_path / "half").write_bytes(b"before")
+    process = subprocess.Popen([command, "convert", sparse, tmp_path / "half", "-d", "f16"], stderr=subprocess.PIPE, text=True, env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"})
+    while process.poll() is None and not any(path.name.startswith(".dlpark-") for path in tmp_path.iterdir()):
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and "interrupted" in said
+    assert (tmp_path / "half").read_bytes() == b"before" and sorted(path.name for path in tmp_path.iterdir()) == ["half", "sparse"]
+
+
+def test_long_work_shows_its_progress_on_a_terminal(command, sparse, tmp_path):  # noqa: F811
+    said = on_a_terminal(command, "convert", sparse, tmp_path / "bf", "-d", "bf16", columns=100, env={"TERM": "xterm"})
+    assert said == "" or ("%" in said and "left" in said and "GiB" in said)
