@@ -309,8 +309,12 @@ static void test_no_flag_is_raised(void **state)
     make_floats(values);
     feclearexcept(FE_ALL_EXCEPT);
     for (int i = 0; i < ROWS; i++) {
-        for (size_t at = 0; at < 40; at++)
-            all ^= rows[i].encode(values[at], DLPARK_OVERFLOW_NOSAT);
+        for (size_t at = 0; at < 40; at++) {
+            uint32_t bits;
+            memcpy(&bits, &values[at], sizeof bits);
+            if ((bits & UINT32_C(0x7FC00000)) != UINT32_C(0x7F800000) || (bits & UINT32_C(0x3FFFFF)) == 0)
+                all ^= rows[i].encode(values[at], DLPARK_OVERFLOW_NOSAT); /* an x87 signals when it loads such a NaN */
+        }
         for (uint64_t code = 0; code < (UINT64_C(1) << rows[i].dtype.bits); code++) {
             float value = rows[i].decode(code);
             all ^= float_bits(value);
