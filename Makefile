@@ -43,7 +43,7 @@ bench: ## what is measured, beside its peers
 nightly-exhaustive: ## every small layout, and every float32 cast, against oracles, at most an hour; MINUTES=N for less; adds up in docs/nightly.md
 	@tools/setup nightly-exhaustive tools/nightly exhaustive
 
-nightly-fuzz: ## libFuzzer on casts, checks, views and specs; the same
+nightly-fuzz: ## libFuzzer on casts, checks, tensor files, views and specs; the same
 	@tools/setup nightly-fuzz tools/nightly fuzz
 
 nightly-property: ## random programs of views and copies against NumPy; the same

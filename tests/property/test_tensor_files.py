@@ -45,7 +45,7 @@ def test_mutated_files(request):
     seed = int(request.config.getoption("--hypothesis-seed") or 1)
     source = random.Random(seed)
     read, reasons = compare(mutations.file_of(source) for _ in range(COUNT))
-    print(f"\ntensor files: {COUNT} examples, {read} read by both, stricter: {reasons}")
+    print(f"\n{COUNT} tensor files, {read} of them read by both; stricter: {reasons}")
     assert COUNT / 20 < read < COUNT * 0.9
     if seed == 1 and COUNT >= 10000:
         assert set(reasons) == set(tensor_files.STRICTER)
