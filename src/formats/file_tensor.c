@@ -152,7 +152,7 @@ static dlpark_status file_find_destination(const dlpark_view *to, const dlpark_f
         return dlpark_error_set(
             err, DLPARK_E_DTYPE, "the destination is %s, tensor '%s' is %s", dlpark_dtype_name(to->dtype).text,
             dlpark_file_name_text(entry->name, entry->name_nbytes).text, dlpark_dtype_name(entry->dtype).text);
-    if ((to->flags & DLPARK_VIEW_PADDED) != 0 && to->dtype.bits < 8)
+    if ((to->flags & DLPARK_VIEW_PADDED) != 0 && to->dtype.bits < 8 && dlpark_view_numel(to) != 0)
         return dlpark_error_set(err, DLPARK_E_LAYOUT, "the destination has its elements padded, the file packs them");
     *bytes = dlpark_view_bytes_mut(to, NULL, &own);
     return *bytes != NULL ? DLPARK_OK : dlpark_error_set(err, own.status, "%s", own.message);
