@@ -2,10 +2,14 @@
 
 import json
 import os
+import pathlib
 import pty
+import re
+import shlex
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 from tensor_files import safetensors
 
@@ -208,3 +212,45 @@ def test_a_full_disk_is_told(command, model):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([command, "info", model], stdout=full, stderr=subprocess.PIPE, text=True, check=False, env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"})
     assert done.returncode == 3 and "standard output: No space left on device" in done.stderr
+
+
+# ---- The page ----
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "command.md"
+
+
+def test_the_page_shows_what_the_command_prints(run, tmp_path):
+    """Every line of its session, and every field of its schemas."""
+    weight = np.arange(256, dtype=np.float32).reshape(16, 16)
+    norm = dlpark.from_dlpack(np.zeros(16, np.float32)).astype("bfloat16")
+    dlpark.save(tmp_path / "model.safetensors", {"lm_head.weight": weight, "norm": norm}, metadata={"format": "pt"})
+    session = re.search(r"^```\n(\$ .*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)[1]
+    for part in session.split("$ dlpark ")[1:]:
+        line, _, expected = part.partition("\n")
+        assert run(*shlex.split(line)).stdout == expected, line
+
+
+# Words of the rows that are values.
+NO_FIELDS = {"info": set(), "check": set(), "show": {"null"}, "stats": {"null"}, "diff": {"missing", "added", "dtype", "shape", "values"}}
+
+
+def test_the_page_has_every_schema_and_field(run, tmp_path):
+    dlpark.save(tmp_path / "a", {"x": np.array([1.0, 2.0]), "y": np.zeros(2)})
+    dlpark.save(tmp_path / "b", {"x": np.array([1.0, 3.0])})
+    (tmp_path / "broken").write_bytes(b"short")
+    rows = dict(re.findall(r"^\| `(dlpark\.\w+/\d+)` \| (.*) \|$", PAGE.read_text(), re.MULTILINE))
+    calls = [("info", "a", "broken"), ("check", "a", "broken", "absent"), ("show", "a"), ("stats", "-g", "a"), ("diff", "a", "b")]
+    for verb, *arguments in calls:
+        answer = json.loads(run(verb, "--json", *arguments).stdout)
+        told = set(re.findall(r"`(\w+)`", rows.pop(answer["schema"]))) - NO_FIELDS[verb]
+        assert fields(answer) - {"schema"} == told, verb
+    assert not rows
+
+
+def fields(value):
+    """The keys of all objects within, but those that a file chose."""
+    if isinstance(value, list):
+        return set().union(*map(fields, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*(fields(inner) for key, inner in value.items() if key != "metadata"))
