@@ -77,7 +77,7 @@ function(dlpark_kit_system_includes out)
   foreach(name IN LISTS names)
     # What not every system has is included by those who asked which one this is.
     set(condition)
-    if(name STREQUAL "immintrin.h")
+    if(name MATCHES "^(cpuid|immintrin)\\.h$")
       set(condition "defined(__x86_64__)")
     elseif(name STREQUAL "arm_neon.h")
       set(condition "defined(__aarch64__)")
