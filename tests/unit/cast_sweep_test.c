@@ -12,11 +12,13 @@
 #endif
 
 /* Millions of numbers through every set of instructions, beside the oracle. Builds that are slow for other reasons look
- * at a tenth of them; `make nightly-exhaustive` at every float32. */
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define SWEEP_TENTH 1
+ * at a part of them; `make nightly-exhaustive` at every float32. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SWEEP_PART 10
+#elif defined(__OPTIMIZE__)
+#define SWEEP_PART 1
 #else
-#define SWEEP_TENTH 10
+#define SWEEP_PART 40
 #endif
 
 static uint64_t sweep_random = 88172645463325252u;
@@ -170,7 +172,7 @@ static void row_check(sweep_row *row, const casts_way *way, nearest_singles *wal
 static void test_singles_of_every_stratum(void **state)
 {
     (void)state;
-    const uint64_t stratum = 429 * SWEEP_TENTH, strata = (UINT64_C(1) << 32) / stratum;
+    const uint64_t stratum = 429 * SWEEP_PART, strata = (UINT64_C(1) << 32) / stratum;
     casts_way ways[CASTS_WAYS];
     nearest_singles walks[CASTS_WAYS];
     sweep_row *row = calloc(1, sizeof *row);
@@ -244,18 +246,18 @@ static void test_doubles_around_every_boundary(void **state)
 
     for (size_t i = 0; i < SWEEP_FLOAT_COUNT - 1; i++) { /* but float64 itself */
         DLDataType to = floats[i];
-        uint64_t largest = nearest_largest(to), step = to.bits == 16 ? SWEEP_TENTH : 1;
+        uint64_t largest = nearest_largest(to), step = to.bits == 16 ? SWEEP_PART : 1;
         batch_begin(batch, DLPARK_F64, to);
         for (uint64_t code = 0; code <= largest && to.bits <= 16; code += step)
             probe_float_boundary(batch, to, code, 31);
-        for (int n = 0; n < 20000 / SWEEP_TENTH && to.bits == 32; n++)
+        for (int n = 0; n < 20000 / SWEEP_PART && to.bits == 32; n++)
             probe_float_boundary(batch, to, next_random() % (largest + 1), 31);
         for (int n = 0; n < 9 * SWEEP_BATCH; n++) /* anything, with many and with few bits, in all modes */
             batch_add(batch, (n % 61 == 0 ? infinite : next_random()) & ~((UINT64_C(1) << n % 53) - 1));
         probe_double(batch, number_as_double(nearest_value(to, largest)), 51);
     }
     batch_flush(batch);
-    assert_true(batch->total > 9000000u / SWEEP_TENTH);
+    assert_true(batch->total > 9000000u / SWEEP_PART);
     free(batch);
 }
 
@@ -272,7 +274,7 @@ static void test_doubles_around_integers(void **state)
             probe_double(batch, ldexp(1, bit), 52);
             probe_double(batch, ldexp(1, bit) - 1, 52);
             probe_double(batch, ldexp(1, bit) + 0.5, 3);
-            for (int n = 0; n < 160 / SWEEP_TENTH; n++)
+            for (int n = 0; n < 160 / SWEEP_PART; n++)
                 probe_double(batch, (double)(next_random() >> (63 - bit % 64)), 3);
         }
         for (int n = 0; n < 2 * SWEEP_BATCH; n++)
@@ -281,7 +283,7 @@ static void test_doubles_around_integers(void **state)
         probe_double(batch, INFINITY, 51); /* those above are NaN */
     }
     batch_flush(batch);
-    assert_true(batch->total > 3000000u / SWEEP_TENTH);
+    assert_true(batch->total > 3000000u / SWEEP_PART);
     free(batch);
 }
 
@@ -316,13 +318,13 @@ static void probe_integers_to_float(sweep_batch *batch, DLDataType to)
     uint64_t largest = nearest_largest(to);
     int fraction = to.bits == 64 ? 52 : 23, bias = to.bits == 64 ? 1023 : 127;
     /* Every boundary but those of halves below 1 in a chain of thousands, which are all the same here. */
-    uint64_t step = to.bits < 16 ? 1 : (to.code == kDLFloat ? 5 : 1) * SWEEP_TENTH;
+    uint64_t step = to.bits < 16 ? 1 : (to.code == kDLFloat ? 5 : 1) * SWEEP_PART;
 
     for (uint64_t code = 0; code <= largest && to.bits <= 16; code += step)
         if (middle_floor(to, code) > 0 || code < 4)
             probe_integer(batch, middle_floor(to, code));
     for (int exponent = 0; exponent < 64 && to.bits > 16; exponent++)
-        for (int n = 0; n < 100 / SWEEP_TENTH; n++)
+        for (int n = 0; n < 100 / SWEEP_PART; n++)
             probe_integer(batch, middle_floor(to, (uint64_t)(bias + exponent) << fraction |
                                                       (next_random() & ((UINT64_C(1) << fraction) - 1))));
 }
@@ -351,7 +353,7 @@ static void test_integers_around_every_boundary(void **state)
         }
     }
     batch_flush(batch);
-    assert_true(batch->total > 9000000u / SWEEP_TENTH);
+    assert_true(batch->total > 9000000u / SWEEP_PART);
     free(batch);
 }
 

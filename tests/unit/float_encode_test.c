@@ -96,12 +96,15 @@ static unsigned nearest_events(unsigned events)
     return lost | ((events & DLPARK__EVENT_NAN) != 0 ? NEAREST_WAS_NAN : 0);
 }
 
+/* In every mode; or, of dtypes with many codes, in one after the other. */
 static void oracle_check(DLDataType dtype, double value)
 {
+    static int turn;
     static const dlpark_overflow modes[3] = {DLPARK_OVERFLOW_NOSAT, DLPARK_OVERFLOW_SATFINITE, DLPARK_OVERFLOW_SATALL};
     nearest_number number = nearest_of_double(value);
+    int first = dtype.bits > 8 ? turn++ % 3 : 0, past = dtype.bits > 8 ? first + 1 : 3;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = first; i < past; i++) {
         unsigned events = 0, expected_events = 0;
         uint64_t code = encode(value, dlpark__float_format_of(dtype), modes[i], &events);
         uint64_t expected = nearest_code(dtype, &number, modes[i], DLPARK_SCALE_NEAREST, &expected_events);
@@ -160,7 +163,7 @@ static void test_anywhere(void **state)
     uint64_t random = 88172645463325252u;
 
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-        for (int n = 0; n < 50000; n++) {
+        for (int n = 0; n < 20000; n++) {
             /* Half of them within the reach of small formats. */
             uint64_t bits = next_random(&random);
             if (n % 2 == 0)
