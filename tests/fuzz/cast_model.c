@@ -11,6 +11,14 @@ static unsigned cast_least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
+/* Words of more than a byte are stored as the machine has them; what is gathered here has the first byte lowest. */
+static uint64_t cast_native(uint64_t value, unsigned nbits)
+{
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ || nbits < 16)
+        return value;
+    return __builtin_bswap64(value) >> (64 - nbits);
+}
+
 uint64_t cast_get(const unsigned char *block, int64_t at, unsigned nbits)
 {
     uint64_t value = 0;
@@ -20,11 +28,12 @@ uint64_t cast_get(const unsigned char *block, int64_t at, unsigned nbits)
         some = cast_least(8 - bit, nbits - done);
         value |= (uint64_t)((unsigned)block[at / 8] >> bit & ((1u << some) - 1)) << done;
     }
-    return value;
+    return cast_native(value, nbits);
 }
 
 void cast_put(unsigned char *block, int64_t at, unsigned nbits, uint64_t value)
 {
+    value = cast_native(value, nbits);
     for (unsigned done = 0, some; done < nbits; done += some, at += some) {
         unsigned bit = (unsigned)(at % 8);
         some = cast_least(8 - bit, nbits - done);
