@@ -85,6 +85,22 @@ static void shapes_come_back(void **state)
     assert_int_equal(failing_alloc_live(), live);
 }
 
+/* A million tensors take the room that the header says. */
+static void extents_take_a_word_each_unless_one_needs_two(void **state)
+{
+    dlpark__index index = {0};
+    dlpark__index_entry entry = entry_of(0, 0, 0);
+
+    (void)state;
+    assert_int_equal(sizeof entry, 32);
+    entry.ndim = 2;
+    assert_true(dlpark__index_add(&index, &entry, (const int64_t[]){UINT32_MAX, 1}));
+    assert_int_equal(index.extents_count, 2);
+    assert_true(dlpark__index_add(&index, &entry, (const int64_t[]){1, (int64_t)UINT32_MAX + 1}));
+    assert_int_equal(index.extents_count, 6);
+    dlpark__index_end(&index);
+}
+
 static void only_64_extents_are_kept(void **state)
 {
     dlpark__index index = {0};
@@ -241,13 +257,10 @@ static void first_twin_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_come_back),
-        cmocka_unit_test(only_64_extents_are_kept),
-        cmocka_unit_test(no_memory_leaves_all_as_it_was),
-        cmocka_unit_test(limits_are_kept),
-        cmocka_unit_test(order_is_of_bytes_then_as_written),
-        cmocka_unit_test(order_of_the_same_twice),
-        cmocka_unit_test(first_twin_is_told),
+        cmocka_unit_test(shapes_come_back),         cmocka_unit_test(extents_take_a_word_each_unless_one_needs_two),
+        cmocka_unit_test(only_64_extents_are_kept), cmocka_unit_test(no_memory_leaves_all_as_it_was),
+        cmocka_unit_test(limits_are_kept),          cmocka_unit_test(order_is_of_bytes_then_as_written),
+        cmocka_unit_test(order_of_the_same_twice),  cmocka_unit_test(first_twin_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
