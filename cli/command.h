@@ -83,6 +83,11 @@ const char *cli_nearest(const char *given, const char *const *words, size_t coun
 
 void cli_print_verb_help(const cli_verb *verb);
 
+/* ---- manual.c ---- */
+
+/* Prints the manual page ("man"), or a completion ("bash", "zsh"), of the verbs. */
+int cli_manual(const char *what, const cli_verb *const *verbs, size_t count);
+
 /* ---- terminal.c ---- */
 
 /* Columns of standard output; 0 where it is no terminal, and nothing is cut. */

@@ -18,7 +18,8 @@ static void main_print_help(void)
            "Verbs:\n");
     for (size_t i = 0; i < MAIN_VERBS; i++)
         printf("  %-8s %s\n", main_verbs[i]->name, main_verbs[i]->summary);
-    printf("\n`dlpark VERB --help` tells more of one. `dlpark --version` says which this is.\n\n"
+    printf("\n`dlpark VERB --help` tells more of one. `dlpark --version` says which this is.\n"
+           "`dlpark --print man`, bash or zsh: the manual page, and completions for a shell.\n\n"
            "Exit status: 0 all is well; 1 a file is faulty; 2 the command line is; 3 a file\n"
            "could not be opened or read. Of several files the highest.\n\n"
            "Examples:\n"
@@ -87,6 +88,8 @@ int main(int argc, char **argv)
         printf("dlpark %s (DLPack %d.%d)\n", dlpark_version(), DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
         return cli_finish(CLI_FINE);
     }
+    if (strcmp(word, "--print") == 0 && argc == 3)
+        return cli_finish(cli_manual(argv[2], main_verbs, MAIN_VERBS));
     const cli_verb *verb = main_find(word);
     return verb != NULL ? main_run(verb, argc - 2, argv + 2) : main_refuse(word);
 }

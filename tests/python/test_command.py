@@ -214,6 +214,44 @@ def test_a_full_disk_is_told(command, model):
     assert done.returncode == 3 and "standard output: No space left on device" in done.stderr
 
 
+# ---- The manual, and completions ----
+
+
+def test_the_manual_page_is_one(run):
+    page = run("--print", "man")
+    assert page.returncode == 0
+    shown = subprocess.run(["man", "--warnings=w", "-l", "-"], input=page.stdout, capture_output=True, text=True, check=False) if shutil.which("man") else None
+    for verb in ("info", "check", "show", "stats", "diff", "convert"):
+        assert f".SS dlpark {verb} " in page.stdout
+        for option in re.findall(r"--([a-z]+)", run(verb, "--help").stdout.split("Examples:")[0].split("Options:")[1]):
+            assert option == "help" or rf"\-\-{option}" in page.stdout
+        assert shown is None or f"dlpark {verb}" in shown.stdout
+    assert shown is None or shown.stderr == ""
+    assert run("--print", "fish").returncode == 2
+
+
+def test_bash_completes(run, tmp_path):
+    (tmp_path / "completion").write_text(run("--print", "bash").stdout)
+
+    def complete(*words):
+        program = 'source ./completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dlpark; printf "%s\\n" "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", program, "bash", *words], capture_output=True, text=True, check=True, cwd=tmp_path)
+        return done.stdout.split()
+
+    assert complete("dlpark", "c") == ["check", "convert"]
+    assert complete("dlpark", "info", "--in") == ["--include"]
+    assert set(complete("dlpark", "diff", "--")) == {"--help", "--tolerance", "--include", "--exclude", "--format", "--json"}
+    assert complete("dlpark", "info", "comp") == ["completion"]
+
+
+def test_zsh_takes_its_completion(run, tmp_path):
+    text = run("--print", "zsh").stdout
+    assert text.startswith("#compdef dlpark\n") and "'*--include=[" in text and "'info:" in text
+    if shutil.which("zsh"):
+        (tmp_path / "_dlpark").write_text(text)
+        subprocess.run(["zsh", "-n", "_dlpark"], check=True, cwd=tmp_path)
+
+
 # ---- The page ----
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "command.md"
