@@ -434,6 +434,7 @@ static void bytes_are_of_one_tensor(void **state)
     assert_cover(DLPARK_OK, "", NULL, 0, 0);
     assert_cover(DLPARK_E_FORMAT, "5 bytes behind the last tensor belong to none (byte 10)", NULL, 0, 5);
     assert_cover(DLPARK_E_FORMAT, "1 byte behind the last tensor", (range[]){{0, 6}}, 1, 7);
+    assert_cover(DLPARK_E_FORMAT, "2 bytes behind the last tensor", (range[]){{0, 5}}, 1, 7);
     assert_cover(DLPARK_E_FORMAT, "tensor 'a': begins at 1 of the data, and bytes from 0 on belong to no tensor",
                  (range[]){{1, 7}}, 1, 7);
     assert_cover(DLPARK_E_FORMAT, "tensor 'b': begins at 4 of the data, and bytes from 3 on belong to no tensor",
