@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "../copy/copy_parts.h"
 #include "../elements/bits_parts.h"
 #include "cast_parts.h"
 
@@ -40,8 +41,13 @@ static uint64_t tile_set_float_mode(uint64_t mode)
 #define TILE_FLOAT_MODE 0u
 #endif
 
-/* From so many elements on a table of all codes is made first. */
-#define TILE_TABLE_PAYS 2048
+/* From so many elements for each code on a table of all codes is made first. */
+#define TILE_TABLE_PAYS 2
+
+/* Bytes in one piece from which it pays to write them past the caches, where all of the destination is large. */
+#define TILE_STREAM_RUN 4096
+
+#define TILE_LINE 64 /* bytes of a line of a cache */
 
 /* ---- One side of a tile ---- */
 
@@ -141,7 +147,9 @@ typedef struct tile_state {
     tile_cursor from;
     unsigned char *to_data;
     const unsigned char *from_data;
-    bool clears; /* a part follows each that is written, an imaginary one, and is 0 */
+    const dlpark__kernels *streams; /* what writes past the caches; NULL: nothing does */
+    bool whole;                     /* one step at most leads from place to place, however much lies there */
+    bool clears;                    /* a part follows each that is written, an imaginary one, and is 0 */
     _Alignas(64) unsigned char tiles[3][DLPARK__CAST_TILE * 8];
 } tile_state;
 
@@ -198,12 +206,21 @@ static void tile_write(tile_state *state, const unsigned char *tile, int64_t cou
 static int64_t tile_count(tile_state *state, int64_t left)
 {
     int64_t count = left < DLPARK__CAST_TILE ? left : DLPARK__CAST_TILE;
-    int64_t to = tile_rest(&state->to, count), from = tile_rest(&state->from, count);
+    int64_t rest = tile_rest(&state->to, state->whole ? left : count); /* on both sides: it is one walk */
 
     /* A short run is joined with the next ones; one that fills half a tile is better off alone. */
-    if (to >= count / 2 && from >= count / 2)
-        return to < from ? to : from;
-    return count;
+    return rest >= count / 2 ? rest : count;
+}
+
+/* Where lines are written past the caches, whole ones: a tile that begins inside of one is as much shorter. */
+static int64_t tile_count_lines(tile_state *state, int64_t left)
+{
+    int64_t count = tile_count(state, left);
+    const tile_side *side = &state->to_side;
+    int64_t at = state->to.walk.to + state->to.done * tile_dim(&state->to)->to;
+    int64_t within = (int64_t)((uintptr_t)dlpark__bits_byte(state->to_data, at) % TILE_LINE) / side->nbytes;
+
+    return count == DLPARK__CAST_TILE ? count - within : count;
 }
 
 static void tile_convert(tile_state *state, const dlpark__cast_chain *chain, int64_t count)
@@ -213,14 +230,26 @@ static void tile_convert(tile_state *state, const dlpark__cast_chain *chain, int
 
     for (int i = 0; i < chain->count; i++) {
         bool last = i == chain->count - 1;
-        unsigned char *to = last && place != NULL ? place : state->tiles[1 + i % 2];
+        unsigned char *to = last && place != NULL && state->streams == NULL ? place : state->tiles[1 + i % 2];
         chain->steps[i](&chain->params, to, from, (size_t)count);
         from = to;
     }
     if (place == NULL)
         tile_write(state, from, count);
+    else if (state->streams != NULL)
+        state->streams->stream(place, from, (size_t)count * state->to_side.nbytes);
     else if (chain->count == 0)
         memmove(place, from, (size_t)count * state->to_side.nbytes);
+}
+
+/* Only the dimensions that there are: a walk has room for many. */
+static void tile_copy_walk(dlpark__walk *to, const dlpark__walk *from)
+{
+    memcpy(to->dims, from->dims, (size_t)from->ndim * sizeof from->dims[0]);
+    memcpy(to->index, from->index, (size_t)from->ndim * sizeof from->index[0]);
+    to->ndim = from->ndim;
+    to->to = from->to;
+    to->from = from->from;
 }
 
 static int64_t tile_total(const dlpark__walk *walk)
@@ -230,6 +259,24 @@ static int64_t tile_total(const dlpark__walk *walk)
     for (int32_t i = 0; i < walk->ndim; i++)
         total *= walk->dims[i].extent;
     return total;
+}
+
+/* Whether parts lie side by side in a run, each in bytes of its own. */
+static bool tile_is_run(const tile_side *side, int64_t step)
+{
+    return side->bits >= 8 && step == side->step;
+}
+
+/* The one rule that copies have, where pieces are long. */
+static const dlpark__kernels *tile_streams(const tile_state *state, const dlpark_view *to)
+{
+    const dlpark__walk_dim *dim = tile_dim(&state->to);
+    const tile_side *side = &state->to_side;
+    int64_t nbytes = tile_total(&state->to.walk) * side->nbytes;
+
+    if (state->clears || !tile_is_run(side, dim->to) || dim->extent * side->nbytes < TILE_STREAM_RUN)
+        return NULL;
+    return dlpark__copy_streams(to->data, nbytes) ? dlpark__kernels_get() : NULL;
 }
 
 void dlpark__cast_run(const dlpark__cast_job *job, dlpark__cast_chain *chain, const dlpark_view *to,
@@ -243,16 +290,23 @@ void dlpark__cast_run(const dlpark__cast_job *job, dlpark__cast_chain *chain, co
     state.from_data = from->data;
     state.clears = job->to.parts > job->from.parts;
     dlpark__cast_walk_begin(&state.to.walk, job, to, from, false);
-    state.from.walk = state.to.walk;
+    tile_copy_walk(&state.from.walk, &state.to.walk);
     state.to.done = state.from.done = 0;
+    state.streams = tile_streams(&state, to);
 
+    state.whole = false;
     uint64_t mode = tile_set_float_mode(TILE_FLOAT_MODE);
     int64_t total = tile_total(&state.to.walk);
-    if (total >= TILE_TABLE_PAYS)
+    if (job->from.part.bits <= 8 && total >= TILE_TABLE_PAYS << job->from.part.bits)
         dlpark__cast_chain_tabulate(chain, job);
+    if (chain->count <= 1 && state.streams == NULL && !state.clears)
+        state.whole = tile_is_run(&state.to_side, tile_dim(&state.to)->to) &&
+                      tile_is_run(&state.from_side, tile_dim(&state.from)->from);
     for (int64_t left = total, count; left > 0; left -= count) {
-        count = tile_count(&state, left);
+        count = state.streams != NULL ? tile_count_lines(&state, left) : tile_count(&state, left);
         tile_convert(&state, chain, count);
     }
+    if (state.streams != NULL)
+        state.streams->fence();
     (void)tile_set_float_mode(mode);
 }

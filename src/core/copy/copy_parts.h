@@ -38,6 +38,10 @@ typedef struct dlpark__copy_plan {
 
 /* ---- copy_plan.c ---- */
 
+/* Whether what is written should go past the caches: too much to be in one afterwards, and to memory of which `middle`
+ * is an address and that was written before. */
+bool dlpark__copy_streams(const unsigned char *middle, int64_t nbytes);
+
 /* Plans the copy of two views of one shape and dtype, with elements of whole bytes, of which there are some. */
 void dlpark__copy_plan_make(dlpark__copy_plan *plan, const dlpark_view *to, const dlpark_view *from);
 

@@ -229,6 +229,11 @@ static const unsigned char *plan_middle(const dlpark__copy_plan *plan)
     return at;
 }
 
+bool dlpark__copy_streams(const unsigned char *middle, int64_t nbytes)
+{
+    return nbytes >= PLAN_STREAM_FROM && !dlpark__copy_is_fresh(middle);
+}
+
 void dlpark__copy_plan_make(dlpark__copy_plan *plan, const dlpark_view *to, const dlpark_view *from)
 {
     const dlpark__copy_dim once = {1, 0, 0};
@@ -240,14 +245,12 @@ void dlpark__copy_plan_make(dlpark__copy_plan *plan, const dlpark_view *to, cons
     plan->nbytes = element * dlpark_view_numel(to);
     plan->kind = DLPARK__COPY_RUNS;
     plan->channels = 0;
-    plan->stream = false;
     plan->ndim = 0;
     plan->x = plan->y = plan->wide = plan->deep = once;
     for (int32_t i = 0; i < to->ndim; i++)
         if (to->shape[i] != 1)
             plan_insert(plan, (dlpark__copy_dim){to->shape[i], to->strides[i] * element, from->strides[i] * element});
-    if (plan->nbytes >= PLAN_STREAM_FROM)
-        plan->stream = !dlpark__copy_is_fresh(plan_middle(plan));
+    plan->stream = dlpark__copy_streams(plan_middle(plan), plan->nbytes);
     plan_join(plan);
     if (plan->ndim == 0)
         return;
