@@ -100,6 +100,8 @@ static inline uint64_t bits_squeeze(uint64_t bytes, unsigned width)
 DLPARK_INLINE void bits_unpack_width(unsigned char *to, const unsigned char *from, unsigned bit, const unsigned width,
                                      int64_t count)
 {
+    for (; count * width >= 64; count -= 8, to += 8, from += width) /* eight bytes are there to be read */
+        bits_store(to, bits_spread(bits_load(from) >> bit, width));
     for (; count >= 8; count -= 8, to += 8, from += width) {
         uint64_t packed = 0;
         for (unsigned i = 0; i < width; i++)
@@ -111,6 +113,22 @@ DLPARK_INLINE void bits_unpack_width(unsigned char *to, const unsigned char *fro
     }
     for (; count > 0; count--, bit += width)
         *to++ = (unsigned char)dlpark__bits_get(from + (bit >> 3), bit & 7, width);
+}
+
+/* Two in each byte, from the beginning of one on or the middle: a loop that the compiler makes vectors of. */
+static void bits_unpack_four(unsigned char *to, const unsigned char *from, unsigned bit, int64_t count)
+{
+    if (bit == 4 && count > 0) {
+        *to++ = *from++ >> 4;
+        count--;
+    }
+    int64_t pairs = count / 2;
+    for (int64_t i = 0; i < pairs; i++) {
+        to[2 * i] = from[i] & 0xF;
+        to[2 * i + 1] = from[i] >> 4;
+    }
+    if (count % 2 != 0)
+        to[2 * pairs] = from[pairs] & 0xF;
 }
 
 void dlpark__bits_unpack(unsigned char *to, const unsigned char *from, int64_t from_bit, unsigned width, int64_t count)
@@ -125,12 +143,14 @@ void dlpark__bits_unpack(unsigned char *to, const unsigned char *from, int64_t f
     case 2:
         bits_unpack_width(to, from, bit, 2, count);
         break;
-    case 4:
-        bits_unpack_width(to, from, bit, 4, count);
-        break;
     case 6:
         bits_unpack_width(to, from, bit, 6, count);
         break;
+    case 4:
+        if (bit % 4 == 0) {
+            bits_unpack_four(to, from, bit, count);
+            break;
+        } /* fall through */
     default:
         bits_unpack_width(to, from, bit, width, count);
     }
@@ -140,6 +160,9 @@ void dlpark__bits_unpack(unsigned char *to, const unsigned char *from, int64_t f
 DLPARK_INLINE void bits_pack_width(unsigned char *to, unsigned bit, const unsigned char *from, const unsigned width,
                                    int64_t count)
 {
+    /* What is written behind the eight is written again, with those that follow. */
+    for (; bit == 0 && count * width >= 64; count -= 8, from += 8, to += width)
+        bits_store(to, bits_squeeze(bits_load(from), width));
     if (count >= 8) {
         uint64_t carry = bit != 0 ? dlpark__bits_get(to, 0, bit) : 0;
         for (; count >= 8; count -= 8, from += 8, to += width) {
@@ -155,6 +178,19 @@ DLPARK_INLINE void bits_pack_width(unsigned char *to, unsigned bit, const unsign
         dlpark__bits_put(to + (bit >> 3), bit & 7, width, *from++ & (0xFFu >> (8 - width)));
 }
 
+static void bits_pack_four(unsigned char *to, unsigned bit, const unsigned char *from, int64_t count)
+{
+    if (bit == 4 && count > 0) {
+        dlpark__bits_put(to++, 4, 4, *from++ & 0xF);
+        count--;
+    }
+    int64_t pairs = count / 2;
+    for (int64_t i = 0; i < pairs; i++)
+        to[i] = (unsigned char)((from[2 * i] & 0xF) | from[2 * i + 1] << 4);
+    if (count % 2 != 0)
+        dlpark__bits_put(to + pairs, 0, 4, from[2 * pairs] & 0xF);
+}
+
 void dlpark__bits_pack(unsigned char *to, int64_t to_bit, const unsigned char *from, unsigned width, int64_t count)
 {
     unsigned bit = (unsigned)(to_bit & 7);
@@ -167,12 +203,14 @@ void dlpark__bits_pack(unsigned char *to, int64_t to_bit, const unsigned char *f
     case 2:
         bits_pack_width(to, bit, from, 2, count);
         break;
-    case 4:
-        bits_pack_width(to, bit, from, 4, count);
-        break;
     case 6:
         bits_pack_width(to, bit, from, 6, count);
         break;
+    case 4:
+        if (bit % 4 == 0) {
+            bits_pack_four(to, bit, from, count);
+            break;
+        } /* fall through */
     default:
         bits_pack_width(to, bit, from, width, count);
     }
