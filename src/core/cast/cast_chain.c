@@ -12,22 +12,26 @@
 #include "cast_parts.h"
 
 /* Where floats and integers meet. */
-typedef enum chain_hub { CHAIN_F32, CHAIN_F64, CHAIN_I64, CHAIN_U64, CHAIN_I32 } chain_hub;
+typedef enum chain_hub { CHAIN_F32, CHAIN_F64, CHAIN_I64, CHAIN_U64, CHAIN_I32, CHAIN_I16 } chain_hub;
 
 #define CHAIN_NOTHING (-1) /* there is nothing to do */
 
-/* Adds the step of the best set that has it. */
+/* The step of the best set of vectors that has it; NULL: none. */
+static dlpark__cast_step chain_find(int name)
+{
+    for (const dlpark__kernels *set = dlpark__kernels_get(); set != NULL; set = set->below)
+        if (set->cast != NULL && set->cast[name] != NULL)
+            return set->cast[name];
+    return NULL;
+}
+
 static void chain_add(dlpark__cast_chain *chain, int name)
 {
     if (name == CHAIN_NOTHING)
         return;
-    dlpark__cast_step step = dlpark__cast_generic[name];
-    for (const dlpark__kernels *set = dlpark__kernels_get(); set != NULL; set = set->below) {
-        if (set->cast != NULL && set->cast[name] != NULL) {
-            step = set->cast[name];
-            break;
-        }
-    }
+    dlpark__cast_step step = chain_find(name);
+    if (step == NULL)
+        step = dlpark__cast_generic[name];
     if (step != NULL) /* none: int64 is what it is in 64 bits */
         chain->steps[chain->count++] = step;
 }
@@ -51,13 +55,14 @@ static void chain_widen(dlpark__cast_params *params, const dlpark__float_format 
     params->from_fnuz = format->flavour == DLPARK__FLOAT_FNUZ;
 }
 
-static chain_hub chain_from_float(dlpark__cast_chain *chain, const dlpark__cast_side *from)
+static chain_hub chain_from_float(dlpark__cast_chain *chain, const dlpark__cast_side *from, const dlpark__cast_side *to)
 {
     if (from->part.bits == 64)
         return CHAIN_F64;
     if (from->part.bits == 32)
         return CHAIN_F32;
     chain_widen(&chain->params, from->format);
+    chain->params.from_raw = to->format == NULL || to->part.bits != 32;
     chain_add(chain, from->part.bits == 16                         ? DLPARK__CAST_F32_OF_FLOAT16
                      : from->format->flavour == DLPARK__FLOAT_E8M0 ? DLPARK__CAST_F32_OF_SCALE
                                                                    : DLPARK__CAST_F32_OF_FLOAT8);
@@ -65,7 +70,7 @@ static chain_hub chain_from_float(dlpark__cast_chain *chain, const dlpark__cast_
 }
 
 /* To floats, integers of up to 16 bits are float32; those of 32 are float64, or stay as they are where they are to be
- * rounded to odd. */
+ * rounded. */
 static chain_hub chain_from_integer_to_float(dlpark__cast_chain *chain, DLDataType dtype, unsigned to_bits)
 {
     int width = chain_width(dtype.bits);
@@ -73,8 +78,13 @@ static chain_hub chain_from_integer_to_float(dlpark__cast_chain *chain, DLDataTy
 
     if (width == DLPARK__CAST_64)
         return is_signed ? CHAIN_I64 : CHAIN_U64;
-    if (width == DLPARK__CAST_32 && is_signed && to_bits < 32)
+    if (width == DLPARK__CAST_32 && is_signed && to_bits <= 32)
         return CHAIN_I32;
+    int direct = (is_signed ? DLPARK__CAST_F64_OF_SIGNED_8 : DLPARK__CAST_F64_OF_UNSIGNED_8) + width;
+    if (to_bits == 64 && width < DLPARK__CAST_32 && chain_find(direct) != NULL) {
+        chain_add(chain, direct);
+        return CHAIN_F64;
+    }
     chain_add(chain, (is_signed ? DLPARK__CAST_FLOAT_OF_SIGNED_8 : DLPARK__CAST_FLOAT_OF_UNSIGNED_8) + width);
     return width == DLPARK__CAST_32 ? CHAIN_F64 : CHAIN_F32;
 }
@@ -88,13 +98,21 @@ static chain_hub chain_from_integer(dlpark__cast_chain *chain, const dlpark__cas
     bool is_narrow =
         width < DLPARK__CAST_32 || (width == DLPARK__CAST_32 && (is_signed || job->overflow == DLPARK_OVERFLOW_WRAP));
 
-    chain->params.nbits = dtype.bits;
     if (dtype.code == kDLBool) {
         chain_add(chain, DLPARK__CAST_I64_OF_BOOL);
         return CHAIN_I64;
     }
+    chain->params.nbits = dtype.bits;
+    if (is_signed && dtype.bits < 8)
+        chain_add(chain, DLPARK__CAST_I8_OF_FEW);
     if (job->to.format != NULL)
         return chain_from_integer_to_float(chain, dtype, job->to.part.bits);
+    if (is_narrow && !to_bool && job->to.part.bits <= 16 && width < DLPARK__CAST_32 &&
+        (width == DLPARK__CAST_8 || is_signed || job->overflow == DLPARK_OVERFLOW_WRAP)) {
+        if (width == DLPARK__CAST_8)
+            chain_add(chain, is_signed ? DLPARK__CAST_I16_OF_I8 : DLPARK__CAST_I16_OF_U8);
+        return CHAIN_I16;
+    }
     if (is_narrow && !to_bool && job->to.part.bits <= 32) {
         if (width < DLPARK__CAST_32)
             chain_add(chain, (is_signed ? DLPARK__CAST_I32_OF_SIGNED_8 : DLPARK__CAST_I32_OF_UNSIGNED_8) + width);
@@ -133,6 +151,9 @@ static void chain_narrow(dlpark__cast_params *params, const dlpark__cast_job *jo
     params->sign = (uint32_t)format->fraction_bits + format->exponent_bits;
     /* What lies midway goes to the even one. */
     params->limit = chain_float(largest, format) + half - (uint32_t)(largest & 1);
+    /* What has no place above the largest, or should not go there, is clamped to it; else infinity, or NaN, comes next. */
+    params->clamp =
+        job->overflow == DLPARK_OVERFLOW_NOSAT && beyond != largest ? params->limit + 1 : chain_float(largest, format);
     params->over = (uint32_t)(job->overflow == DLPARK_OVERFLOW_NOSAT ? beyond : largest);
     params->infinite = (uint32_t)(job->overflow == DLPARK_OVERFLOW_SATALL ? largest : beyond);
     params->nan = (uint32_t)dlpark__float_encode(&nan, format, job->overflow, job->scale, &events);
@@ -145,7 +166,7 @@ static void chain_narrow(dlpark__cast_params *params, const dlpark__cast_job *jo
 static const int chain_doubles[] = {DLPARK__CAST_F64_OF_F32, CHAIN_NOTHING, DLPARK__CAST_F64_OF_I64,
                                     DLPARK__CAST_F64_OF_U64, CHAIN_NOTHING};
 static const int chain_singles[] = {CHAIN_NOTHING, DLPARK__CAST_F32_OF_F64, DLPARK__CAST_F32_OF_I64,
-                                    DLPARK__CAST_F32_OF_U64, CHAIN_NOTHING};
+                                    DLPARK__CAST_F32_OF_U64, DLPARK__CAST_F32_OF_I32};
 static const int chain_odds[] = {CHAIN_NOTHING, DLPARK__CAST_ODD_OF_F64, DLPARK__CAST_ODD_OF_I64,
                                  DLPARK__CAST_ODD_OF_U64, DLPARK__CAST_ODD_OF_I32};
 
@@ -187,21 +208,47 @@ static void chain_to_integer(dlpark__cast_chain *chain, const dlpark__cast_job *
     params->low = is_signed ? -(int64_t)params->high - 1 : 0;
     params->low_float = (double)params->low;
     params->past_float = (double)((params->high >> 1) + 1) * 2 - (bits == 1 && is_signed);
-    if (hub == CHAIN_I32) {
-        bool wraps = job->overflow == DLPARK_OVERFLOW_WRAP;
+    bool wraps = job->overflow == DLPARK_OVERFLOW_WRAP;
+    if (hub == CHAIN_I16) {
+        if (!wraps || width == DLPARK__CAST_8)
+            chain_add(chain, (wraps ? DLPARK__CAST_WRAP_I16 : DLPARK__CAST_SATURATE_I16 + width));
+    } else if (hub == CHAIN_I32) {
         if (!wraps || width < DLPARK__CAST_32)
             chain_add(chain, (wraps ? DLPARK__CAST_WRAP_I32_8 : DLPARK__CAST_SATURATE_I32_8) + width);
     } else if (hub == CHAIN_I64 || hub == CHAIN_U64) {
         int saturate = hub == CHAIN_U64 ? DLPARK__CAST_SATURATE_U64_8 : DLPARK__CAST_SATURATE_I64_8;
-        chain_add(chain, (job->overflow == DLPARK_OVERFLOW_WRAP ? DLPARK__CAST_WRAP_8 : saturate) + width);
-    } else if (job->overflow == DLPARK_OVERFLOW_WRAP) {
+        if (width < DLPARK__CAST_64 || (!wraps && is_signed == (hub == CHAIN_U64)))
+            chain_add(chain, (wraps ? DLPARK__CAST_WRAP_8 : saturate) + width);
+    } else if (wraps) {
         chain->count = -1; /* nobody asks for that often: one element at a time */
-    } else if (bits == 64) {
+    } else if (bits == 64 && !is_signed) {
         chain_add(chain, chain_doubles[hub]);
-        chain_add(chain, is_signed ? DLPARK__CAST_INTEGER_OF_F64_8 + width : DLPARK__CAST_UINT64_OF_F64);
+        chain_add(chain, DLPARK__CAST_UINT64_OF_F64);
     } else {
         chain_add(chain, (hub == CHAIN_F32 ? DLPARK__CAST_INTEGER_OF_F32_8 : DLPARK__CAST_INTEGER_OF_F64_8) + width);
     }
+}
+
+/* Whether integers are only called by another name. */
+static bool chain_keeps_bits(const dlpark__cast_job *job)
+{
+    return job->to.format == NULL && job->from.format == NULL && job->overflow == DLPARK_OVERFLOW_WRAP &&
+           job->to.part.bits == job->from.part.bits && job->to.part.code != kDLBool && job->from.part.code != kDLBool;
+}
+
+/* Floats of 16 bits to other ones, and to smaller, where a set does so in one step. */
+static bool chain_add_direct(dlpark__cast_chain *chain, const dlpark__cast_job *job)
+{
+    const dlpark__float_format *to = job->to.format, *from = job->from.format;
+    int name = job->to.part.bits == 16 ? DLPARK__CAST_FLOAT16_OF_FLOAT16 : DLPARK__CAST_FLOAT8_OF_FLOAT16;
+
+    if (from == NULL || job->from.part.bits != 16 || to == NULL || job->to.part.bits > 16 ||
+        to->flavour == DLPARK__FLOAT_E8M0 || chain_find(name) == NULL)
+        return false;
+    chain_widen(&chain->params, from);
+    chain_narrow(&chain->params, job);
+    chain_add(chain, name);
+    return true;
 }
 
 void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *job)
@@ -211,7 +258,8 @@ void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *
     const dlpark__float_format *to = job->to.format, *from = job->from.format;
     bool is_bool = job->to.part.code == kDLBool;
 
-    memset(chain, 0, sizeof *chain);
+    chain->count = 0;
+    memset(&chain->params, 0, sizeof chain->params);
     if (is_bool && job->from.parts == 2) { /* both parts count */
         chain->count = -1;
         return;
@@ -221,7 +269,11 @@ void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *
             chain_add(chain, DLPARK__CAST_FINITE_8 + chain_width(job->to.part.bits));
         return;
     }
-    chain_hub hub = from != NULL ? chain_from_float(chain, &job->from) : chain_from_integer(chain, job);
+    if (chain_keeps_bits(job))
+        return;
+    if (chain_add_direct(chain, job))
+        return;
+    chain_hub hub = from != NULL ? chain_from_float(chain, &job->from, &job->to) : chain_from_integer(chain, job);
     if (is_bool)
         chain_add(chain, to_bool[hub]);
     else if (to != NULL)
@@ -230,20 +282,55 @@ void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *
         chain_to_integer(chain, job, hub);
 }
 
+/* What a table can stand for where a source has at most 8 bits: the name of its step, and how many steps of the chain it
+ * replaces. */
+static int chain_table_name(const dlpark__cast_chain *chain, const dlpark__cast_job *job, int *steps)
+{
+    bool from_float = job->from.format != NULL;
+
+    *steps = chain->count;
+    if (chain->count == 0)
+        return CHAIN_NOTHING;
+    if (job->to.part.bits <= 8)
+        return DLPARK__CAST_TABLE;
+    if (job->to.part.bits == 16) /* integers are as fast without, but for sets that have a way */
+        return chain->count > 1 && (from_float || chain_find(DLPARK__CAST_TABLE_16) != NULL) ? DLPARK__CAST_TABLE_16
+                                                                                             : CHAIN_NOTHING;
+    *steps = 1;
+    return from_float && chain_find(DLPARK__CAST_TABLE_F32) != NULL ? DLPARK__CAST_TABLE_F32 : CHAIN_NOTHING;
+}
+
 void dlpark__cast_chain_tabulate(dlpark__cast_chain *chain, const dlpark__cast_job *job)
 {
     unsigned char tiles[2][256 * 8], *from = tiles[0];
+    unsigned codes = 1u << (job->from.part.bits < 8 ? job->from.part.bits : 8);
+    int steps, name = chain_table_name(chain, job, &steps);
 
-    if (chain->count < 2 || job->from.part.bits > 8 || job->to.part.bits > 8)
+    if (name == CHAIN_NOTHING)
         return;
-    for (unsigned code = 0; code < 256; code++)
-        from[code] = (unsigned char)(code & (0xFFu >> (8 - job->from.part.bits)));
-    for (int i = 0; i < chain->count; i++) {
+    for (unsigned code = 0; code < codes; code++)
+        from[code] = (unsigned char)code;
+    for (int i = 0; i < steps; i++) {
         unsigned char *to = tiles[(i + 1) % 2];
-        chain->steps[i](&chain->params, to, from, 256);
+        chain->steps[i](&chain->params, to, from, codes);
         from = to;
     }
-    memcpy(chain->params.table, from, sizeof chain->params.table);
+    for (unsigned code = 0; code < codes; code++) {
+        uint16_t word = from[code];
+        uint32_t number;
+        if (name == DLPARK__CAST_TABLE_16)
+            memcpy(&word, from + 2 * code, sizeof word);
+        if (name == DLPARK__CAST_TABLE_F32) {
+            memcpy(&number, from + 4 * code, sizeof number);
+            word = (uint16_t)(number >> 16); /* below there is nothing: no such format has eight bits of fraction */
+        }
+        chain->table[code] = (uint8_t)word;
+        chain->table[256 + code] = (uint8_t)(word >> 8);
+    }
+    chain->params.table = chain->table;
+    int rest = chain->count - steps;
+    memmove(chain->steps + 1, chain->steps + steps, (size_t)rest * sizeof chain->steps[0]);
     chain->count = 0;
-    chain_add(chain, DLPARK__CAST_TABLE);
+    chain_add(chain, name);
+    chain->count = rest + 1;
 }

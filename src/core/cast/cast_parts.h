@@ -38,6 +38,7 @@ typedef struct dlpark__cast_chain {
     dlpark__cast_step steps[DLPARK__CAST_MAX_STEPS];
     int count; /* 0: the parts are alike; -1: no chain does this job, one element at a time does */
     dlpark__cast_params params;
+    uint8_t table[512]; /* what params.table may be */
 } dlpark__cast_chain;
 
 /* Bits from one part to the next, where they lie side by side. */
@@ -50,8 +51,8 @@ static inline unsigned dlpark__cast_side_step(const dlpark__cast_side *side)
 
 void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *job);
 
-/* Puts a table of all codes in the place of several steps between bytes. Runs them, so the floating-point unit is as they
- * want it: dlpark__cast_run() does so where it pays. */
+/* Puts a table of all codes, which have at most 8 bits, in the place of the steps from bytes to at most 16 bits, or to float32. Runs them, so the
+ * floating-point unit is as they want it: dlpark__cast_run() does so where it pays. The chain stays where it is. */
 void dlpark__cast_chain_tabulate(dlpark__cast_chain *chain, const dlpark__cast_job *job);
 
 /* ---- cast_walk.c ---- */

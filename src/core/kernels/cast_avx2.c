@@ -37,6 +37,14 @@ static inline __attribute__((target("avx2,f16c"))) void cast_avx2_save16(unsigne
     _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(_mm256_permute4x64_epi64(kept, 0x08)));
 }
 
+#define CAST_MIN(a, b) ((CAST_U32)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
+#define CAST_MAX(a, b) ((CAST_U32)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
+#define CAST_MORE(a, b, x, y)                                                                                          \
+    ((CAST_U32)_mm256_blendv_epi8((__m256i)(y), (__m256i)(x), _mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b))))
+#define CAST_JOIN(a, b)  ((CAST_U32)_mm256_inserti128_si256(_mm256_castsi128_si256((__m128i)(a)), (__m128i)(b), 1))
+#define CAST_SHIFT(v, n) ((CAST_U32)_mm256_srlv_epi32((__m256i)(v), _mm256_set1_epi32((int)(n))))
+#define CAST_SAVE_HALF(p, v)                                                                                           \
+    _mm_storeu_si128((__m128i *)(void *)(p), _mm256_cvtps_ph((__m256)(v), _MM_FROUND_TO_NEAREST_INT))
 #define CAST_SAVE8(p, v)  cast_avx2_save8(p, (__m256i)(v))
 #define CAST_SAVE16(p, v) cast_avx2_save16(p, (__m256i)(v))
 

@@ -98,6 +98,10 @@ static inline uint32_t step_narrow(const dlpark__cast_params *params, uint32_t b
 STEP_OF(step_float8_of_f32, uint8_t, uint32_t, step_narrow(params, in))
 STEP_OF(step_float16_of_f32, uint16_t, uint32_t, step_narrow(params, in))
 
+/* What vectors do in one go. */
+STEP_OF(step_float8_of_float16, uint8_t, uint16_t, step_narrow(params, step_widen(params, in)))
+STEP_OF(step_float16_of_float16, uint16_t, uint16_t, step_narrow(params, step_widen(params, in)))
+
 static inline uint8_t step_scale(const dlpark__cast_params *params, uint32_t bits)
 {
     enum { NEAREST, UP, DOWN };
@@ -160,30 +164,38 @@ STEP_OF(step_finite_f64, uint64_t, uint64_t, in - (in << 1 == F64_INFINITE << 1)
 
 /* ---- Integers to 64 bits, and on to floats ---- */
 
-static inline int64_t step_extend(const dlpark__cast_params *params, uint8_t code)
+static void step_i8_of_few(const dlpark__cast_params *params, unsigned char *to, const unsigned char *from,
+                           size_t count)
 {
-    uint64_t sign = UINT64_C(1) << (params->nbits - 1);
+    const uint8_t sign = (uint8_t)(1u << (params->nbits - 1)); /* here, for a loop that the compiler can vectorise */
 
-    return (int64_t)((code ^ sign) - sign);
+    STEP_EACH(uint8_t, uint8_t, (in ^ sign) - sign)
 }
 
-STEP_OF(step_i64_of_int_8, int64_t, uint8_t, step_extend(params, in))
+STEP_OF(step_i64_of_int_8, int64_t, int8_t, in)
 STEP_OF(step_i64_of_int_16, int64_t, int16_t, in)
 STEP_OF(step_i64_of_int_32, int64_t, int32_t, in)
 STEP_OF(step_i64_of_uint_8, int64_t, uint8_t, in)
 STEP_OF(step_i64_of_uint_16, int64_t, uint16_t, in)
 STEP_OF(step_i64_of_uint_32, int64_t, uint32_t, in)
-STEP_OF(step_float_of_int_8, float, uint8_t, step_extend(params, in))
+STEP_OF(step_float_of_int_8, float, int8_t, in)
 STEP_OF(step_float_of_int_16, float, int16_t, in)
 STEP_OF(step_float_of_int_32, double, int32_t, in)
 STEP_OF(step_float_of_uint_8, float, uint8_t, in)
 STEP_OF(step_float_of_uint_16, float, uint16_t, in)
 STEP_OF(step_float_of_uint_32, double, uint32_t, in)
-STEP_OF(step_i32_of_int_8, int32_t, uint8_t, step_extend(params, in))
+STEP_OF(step_f64_of_int_8, double, int8_t, in)
+STEP_OF(step_f64_of_int_16, double, int16_t, in)
+STEP_OF(step_f64_of_uint_8, double, uint8_t, in)
+STEP_OF(step_f64_of_uint_16, double, uint16_t, in)
+STEP_OF(step_i32_of_int_8, int32_t, int8_t, in)
 STEP_OF(step_i32_of_int_16, int32_t, int16_t, in)
 STEP_OF(step_i32_of_uint_8, int32_t, uint8_t, in)
 STEP_OF(step_i32_of_uint_16, int32_t, uint16_t, in)
+STEP_OF(step_i16_of_i8, int16_t, int8_t, in)
+STEP_OF(step_i16_of_u8, int16_t, uint8_t, in)
 STEP_OF(step_i64_of_bool, int64_t, uint8_t, in != 0)
+STEP_OF(step_f32_of_i32, float, int32_t, in)
 STEP_OF(step_f32_of_i64, float, int64_t, in)
 STEP_OF(step_f32_of_u64, float, uint64_t, in)
 STEP_OF(step_f64_of_i64, double, int64_t, in)
@@ -214,7 +226,6 @@ STEP_OF(step_odd_of_u64, uint32_t, uint64_t, step_odd_of_integer(in, 0))
 STEP_OF(step_wrap_8, uint8_t, uint64_t, in)
 STEP_OF(step_wrap_16, uint16_t, uint64_t, in)
 STEP_OF(step_wrap_32, uint32_t, uint64_t, in)
-STEP_OF(step_wrap_64, uint64_t, uint64_t, in)
 
 static inline uint64_t step_saturate(const dlpark__cast_params *params, int64_t value)
 {
@@ -225,6 +236,9 @@ static inline uint64_t step_saturate(const dlpark__cast_params *params, int64_t 
 
 STEP_OF(step_wrap_i32_8, uint8_t, uint32_t, in)
 STEP_OF(step_wrap_i32_16, uint16_t, uint32_t, in)
+STEP_OF(step_wrap_i16, uint8_t, uint16_t, in)
+STEP_OF(step_saturate_i16, uint8_t, int16_t, step_saturate(params, in))
+STEP_OF(step_saturate_i16_16, uint16_t, int16_t, step_saturate(params, in))
 STEP_OF(step_saturate_i32_8, uint8_t, int32_t, step_saturate(params, in))
 STEP_OF(step_saturate_i32_16, uint16_t, int32_t, step_saturate(params, in))
 STEP_OF(step_saturate_i32_32, uint32_t, int32_t, step_saturate(params, in))
@@ -249,6 +263,7 @@ static inline int64_t step_truncate(const dlpark__cast_params *params, double va
 STEP_OF(step_integer_of_f32_8, uint8_t, float, step_truncate(params, (double)in))
 STEP_OF(step_integer_of_f32_16, uint16_t, float, step_truncate(params, (double)in))
 STEP_OF(step_integer_of_f32_32, uint32_t, float, step_truncate(params, (double)in))
+STEP_OF(step_integer_of_f32_64, uint64_t, float, step_truncate(params, (double)in))
 STEP_OF(step_integer_of_f64_8, uint8_t, double, step_truncate(params, in))
 STEP_OF(step_integer_of_f64_16, uint16_t, double, step_truncate(params, in))
 STEP_OF(step_integer_of_f64_32, uint32_t, double, step_truncate(params, in))
@@ -270,7 +285,11 @@ STEP_OF(step_bool_of_f32, uint8_t, uint32_t, (in & 0x7FFFFFFF) != 0)
 STEP_OF(step_bool_of_f64, uint8_t, uint64_t, (in << 1) != 0)
 STEP_OF(step_bool_of_i64, uint8_t, uint64_t, in != 0)
 
+#define STEP_WORD ((uint32_t)params->table[in] | (uint32_t)params->table[256 + in] << 8)
+
 STEP_OF(step_table, uint8_t, uint8_t, params->table[in])
+STEP_OF(step_table_16, uint16_t, uint8_t, STEP_WORD)
+STEP_OF(step_table_f32, uint32_t, uint8_t, STEP_WORD << 16)
 
 #define STEP_WIDTHS(name, step)                                                                                        \
     [name + DLPARK__CAST_8] = step##_8, [name + DLPARK__CAST_16] = step##_16, [name + DLPARK__CAST_32] = step##_32
@@ -285,6 +304,7 @@ const dlpark__cast_step dlpark__cast_generic[DLPARK__CAST_STEPS] = {
     [DLPARK__CAST_F64_OF_F32] = step_f64_of_f32,
     [DLPARK__CAST_F32_OF_F64] = step_f32_of_f64,
     [DLPARK__CAST_ODD_OF_F64] = step_odd_of_f64,
+    [DLPARK__CAST_F32_OF_I32] = step_f32_of_i32,
     [DLPARK__CAST_F32_OF_I64] = step_f32_of_i64,
     [DLPARK__CAST_F32_OF_U64] = step_f32_of_u64,
     [DLPARK__CAST_ODD_OF_I64] = step_odd_of_i64,
@@ -297,7 +317,17 @@ const dlpark__cast_step dlpark__cast_generic[DLPARK__CAST_STEPS] = {
     [DLPARK__CAST_BOOL_OF_I64] = step_bool_of_i64,
     [DLPARK__CAST_UINT64_OF_F64] = step_uint64_of_f64,
     [DLPARK__CAST_ODD_OF_I32] = step_odd_of_i32,
+    [DLPARK__CAST_FLOAT8_OF_FLOAT16] = step_float8_of_float16,
+    [DLPARK__CAST_FLOAT16_OF_FLOAT16] = step_float16_of_float16,
     [DLPARK__CAST_TABLE] = step_table,
+    [DLPARK__CAST_TABLE_16] = step_table_16,
+    [DLPARK__CAST_TABLE_F32] = step_table_f32,
+    [DLPARK__CAST_I8_OF_FEW] = step_i8_of_few,
+    [DLPARK__CAST_I16_OF_I8] = step_i16_of_i8,
+    [DLPARK__CAST_I16_OF_U8] = step_i16_of_u8,
+    [DLPARK__CAST_WRAP_I16] = step_wrap_i16,
+    [DLPARK__CAST_SATURATE_I16] = step_saturate_i16,
+    [DLPARK__CAST_SATURATE_I16_16] = step_saturate_i16_16,
     [DLPARK__CAST_FINITE_8 + DLPARK__CAST_16] = step_finite_f16,
     [DLPARK__CAST_FINITE_8 + DLPARK__CAST_32] = step_finite_f32,
     [DLPARK__CAST_FINITE_8 + DLPARK__CAST_64] = step_finite_f64,
@@ -305,6 +335,10 @@ const dlpark__cast_step dlpark__cast_generic[DLPARK__CAST_STEPS] = {
     STEP_WIDTHS(DLPARK__CAST_I64_OF_UNSIGNED_8, step_i64_of_uint),
     STEP_WIDTHS(DLPARK__CAST_FLOAT_OF_SIGNED_8, step_float_of_int),
     STEP_WIDTHS(DLPARK__CAST_FLOAT_OF_UNSIGNED_8, step_float_of_uint),
+    [DLPARK__CAST_F64_OF_SIGNED_8 + DLPARK__CAST_8] = step_f64_of_int_8,
+    [DLPARK__CAST_F64_OF_SIGNED_8 + DLPARK__CAST_16] = step_f64_of_int_16,
+    [DLPARK__CAST_F64_OF_UNSIGNED_8 + DLPARK__CAST_8] = step_f64_of_uint_8,
+    [DLPARK__CAST_F64_OF_UNSIGNED_8 + DLPARK__CAST_16] = step_f64_of_uint_16,
     [DLPARK__CAST_I32_OF_SIGNED_8 + DLPARK__CAST_8] = step_i32_of_int_8,
     [DLPARK__CAST_I32_OF_SIGNED_8 + DLPARK__CAST_16] = step_i32_of_int_16,
     [DLPARK__CAST_I32_OF_UNSIGNED_8 + DLPARK__CAST_8] = step_i32_of_uint_8,
@@ -313,12 +347,12 @@ const dlpark__cast_step dlpark__cast_generic[DLPARK__CAST_STEPS] = {
     [DLPARK__CAST_WRAP_I32_8 + DLPARK__CAST_16] = step_wrap_i32_16,
     STEP_WIDTHS(DLPARK__CAST_SATURATE_I32_8, step_saturate_i32),
     STEP_WIDTHS(DLPARK__CAST_WRAP_8, step_wrap),
-    [DLPARK__CAST_WRAP_8 + DLPARK__CAST_64] = step_wrap_64,
     STEP_WIDTHS(DLPARK__CAST_SATURATE_I64_8, step_saturate_i64),
     [DLPARK__CAST_SATURATE_I64_8 + DLPARK__CAST_64] = step_saturate_i64_64,
     STEP_WIDTHS(DLPARK__CAST_SATURATE_U64_8, step_saturate_u64),
     [DLPARK__CAST_SATURATE_U64_8 + DLPARK__CAST_64] = step_saturate_u64_64,
     STEP_WIDTHS(DLPARK__CAST_INTEGER_OF_F32_8, step_integer_of_f32),
+    [DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_64] = step_integer_of_f32_64,
     STEP_WIDTHS(DLPARK__CAST_INTEGER_OF_F64_8, step_integer_of_f64),
     [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_64] = step_integer_of_f64_64,
 };

@@ -22,6 +22,7 @@ typedef struct dlpark__cast_params {
     uint32_t from_top; /* magnitudes from here on are infinity and NaN; one past the largest code where there is none */
     bool from_infinite; /* from_top is infinity */
     bool from_fnuz;     /* the code of -0 is NaN */
+    bool from_raw;      /* NaN may stay as it is: a later step makes it quiet, or something else */
 
     /* narrow: the destination's format */
     uint32_t shift;    /* 23 less the bits of its fraction */
@@ -32,6 +33,7 @@ typedef struct dlpark__cast_params {
     uint32_t infinite; /* what infinity becomes */
     uint32_t nan;      /* what NaN becomes, joined with what `payload` leaves of it */
     uint32_t payload;
+    uint32_t clamp;   /* magnitudes above these bits of a float32 become what these do, NaN apart */
     uint32_t largest; /* where `fnuz`, codes of 0 and above this have no sign */
     bool fnuz;
 
@@ -46,9 +48,10 @@ typedef struct dlpark__cast_params {
     double low_float;  /* the least value */
     double past_float; /* the greatest and 1 */
 
-    uint32_t nbits; /* of an integer of the source that has less than a byte */
+    uint32_t nbits; /* of a signed integer of the source that has less than a byte */
 
-    uint8_t table[256]; /* what each byte becomes */
+    /* What each byte becomes: 256 bytes, and behind them 256 that are the upper ones where it becomes 16 bits. */
+    const uint8_t *table;
 } dlpark__cast_params;
 
 typedef void (*dlpark__cast_step)(const dlpark__cast_params *params, unsigned char *to, const unsigned char *from,
@@ -56,6 +59,10 @@ typedef void (*dlpark__cast_step)(const dlpark__cast_params *params, unsigned ch
 
 /* How integers and their likes are stored: of a byte or less, and of whole bytes. */
 enum { DLPARK__CAST_8, DLPARK__CAST_16, DLPARK__CAST_32, DLPARK__CAST_64, DLPARK__CAST_WIDTHS };
+
+/* Bytes ahead of what a loop reads that are asked for: the next page, to which no processor looks ahead by itself. */
+#define DLPARK__CAST_AHEAD           4096
+#define DLPARK__CAST_ASK_AHEAD(from) __builtin_prefetch((const void *)((uintptr_t)(from) + DLPARK__CAST_AHEAD))
 
 /* The steps. F32, F64: floats; I32, I64: integers of either sign; U64: those of uint64; ODD: to odd, see cast_chain.c. A name
  * in the singular that ends in 8 is the first of four, by width. */
@@ -69,6 +76,7 @@ typedef enum dlpark__cast_step_name {
     DLPARK__CAST_F64_OF_F32,
     DLPARK__CAST_F32_OF_F64,
     DLPARK__CAST_ODD_OF_F64,
+    DLPARK__CAST_F32_OF_I32,
     DLPARK__CAST_F32_OF_I64,
     DLPARK__CAST_F32_OF_U64,
     DLPARK__CAST_ODD_OF_I64,
@@ -81,7 +89,17 @@ typedef enum dlpark__cast_step_name {
     DLPARK__CAST_BOOL_OF_I64,
     DLPARK__CAST_UINT64_OF_F64,
     DLPARK__CAST_ODD_OF_I32,
-    DLPARK__CAST_TABLE,    /* bytes to bytes, by params->table */
+    DLPARK__CAST_FLOAT8_OF_FLOAT16,  /* chains have it only where a set knows a way that is not by float32 */
+    DLPARK__CAST_FLOAT16_OF_FLOAT16, /* the same: between float16 and bfloat16 */
+    DLPARK__CAST_TABLE,              /* bytes to bytes, by params->table */
+    DLPARK__CAST_TABLE_16,           /* bytes to 16 bits */
+    DLPARK__CAST_TABLE_F32,          /* bytes to float32 by the upper 16 bits of it, where the lower are 0 */
+    DLPARK__CAST_I8_OF_FEW,          /* signed integers of less than a byte */
+    DLPARK__CAST_I16_OF_I8,
+    DLPARK__CAST_I16_OF_U8,
+    DLPARK__CAST_WRAP_I16,     /* the low bits of 16, to 8 */
+    DLPARK__CAST_SATURATE_I16, /* the same, kept within, and to 16 */
+    DLPARK__CAST_SATURATE_I16_16,
     DLPARK__CAST_FINITE_8, /* infinity becomes the largest; there is none for 8 bits */
     DLPARK__CAST_I64_OF_SIGNED_8 =
         DLPARK__CAST_FINITE_8 + DLPARK__CAST_WIDTHS, /* none for 64: there is nothing to do */
@@ -89,15 +107,18 @@ typedef enum dlpark__cast_step_name {
     DLPARK__CAST_FLOAT_OF_SIGNED_8 =
         DLPARK__CAST_I64_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS, /* F32; of 32 bits F64; no 64 */
     DLPARK__CAST_FLOAT_OF_UNSIGNED_8 = DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_WIDTHS, /* the same */
-    DLPARK__CAST_I32_OF_SIGNED_8 = DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS,   /* of 8 and 16 bits */
-    DLPARK__CAST_I32_OF_UNSIGNED_8 = DLPARK__CAST_I32_OF_SIGNED_8 + DLPARK__CAST_WIDTHS,     /* the same */
+    DLPARK__CAST_F64_OF_SIGNED_8 =
+        DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS, /* of 8 and 16 bits; where a set has it */
+    DLPARK__CAST_F64_OF_UNSIGNED_8 = DLPARK__CAST_F64_OF_SIGNED_8 + DLPARK__CAST_WIDTHS, /* the same */
+    DLPARK__CAST_I32_OF_SIGNED_8 = DLPARK__CAST_F64_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS, /* of 8 and 16 bits */
+    DLPARK__CAST_I32_OF_UNSIGNED_8 = DLPARK__CAST_I32_OF_SIGNED_8 + DLPARK__CAST_WIDTHS, /* the same */
     DLPARK__CAST_WRAP_I32_8 =
         DLPARK__CAST_I32_OF_UNSIGNED_8 + DLPARK__CAST_WIDTHS,                    /* the low bits of 32, to 8 and 16 */
     DLPARK__CAST_SATURATE_I32_8 = DLPARK__CAST_WRAP_I32_8 + DLPARK__CAST_WIDTHS, /* to 8, 16 and 32 */
-    DLPARK__CAST_WRAP_8 = DLPARK__CAST_SATURATE_I32_8 + DLPARK__CAST_WIDTHS,     /* the low bits of 64 */
+    DLPARK__CAST_WRAP_8 = DLPARK__CAST_SATURATE_I32_8 + DLPARK__CAST_WIDTHS,     /* the low bits of 64, to fewer */
     DLPARK__CAST_SATURATE_I64_8 = DLPARK__CAST_WRAP_8 + DLPARK__CAST_WIDTHS,
     DLPARK__CAST_SATURATE_U64_8 = DLPARK__CAST_SATURATE_I64_8 + DLPARK__CAST_WIDTHS,
-    DLPARK__CAST_INTEGER_OF_F32_8 = DLPARK__CAST_SATURATE_U64_8 + DLPARK__CAST_WIDTHS, /* none for 64 */
+    DLPARK__CAST_INTEGER_OF_F32_8 = DLPARK__CAST_SATURATE_U64_8 + DLPARK__CAST_WIDTHS,
     DLPARK__CAST_INTEGER_OF_F64_8 = DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_WIDTHS,
     DLPARK__CAST_STEPS = DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_WIDTHS
 } dlpark__cast_step_name;

@@ -4,7 +4,7 @@
  * cast_generic.c. Arithmetic, shifts and comparisons are the compiler's own on vectors; only where the width of elements
  * changes does a set say how.
  *
- *     CAST_LANES             8 or 16
+ *     CAST_LANES             4, 8 or 16
  *     CAST_TARGET            the attribute of a function
  *     CAST_NAME(x)           x with the prefix of the set
  *     CAST_LOAD8(p)          bytes to lanes; CAST_LOAD16(p) pairs of bytes; with zeros above them
@@ -12,38 +12,21 @@
  *     CAST_SAVE8(p, v)       the lowest byte of each lane; CAST_SAVE16(p, v) the lowest two
  *     CAST_WIDEN_HALF(p)     float16 to float32; CAST_NARROW_HALF(v) the reverse, to nearest, a float16 in each lane
  *
+ * and, where it has better than what stands here for them,
+ *
+ *     CAST_MIN(a, b)         the lesser of signed numbers; CAST_MAX(a, b) the greater
+ *     CAST_MORE(a, b, x, y)  lanes of x where a > b, signed; of y elsewhere
+ *     CAST_JOIN(a, b)        two vectors of half as many lanes as one: a set of more than 4 lanes has to have it
+ *     CAST_QUIET(v, other)   lanes of v that are NaN as float32, made quiet; of other elsewhere
+ *     CAST_SHIFT(v, n)       to the right by a number of bits that is no constant
+ *     CAST_SAVE_HALF(p, v)   CAST_NARROW_HALF, stored
+ *
+ * A set that defines CAST_OWN_CONVERSIONS has odd_of_f64, odd_of_i32, integer32_of_f32, truncate and truncate_wide of its
+ * own, in a file between cast_vector_begin.h, which this includes otherwise, and this.
+ *
  * The file ends with cast_vector_end.h.
  */
-typedef uint32_t CAST_NAME(u32) __attribute__((vector_size(CAST_LANES * 4)));
-typedef int32_t CAST_NAME(i32) __attribute__((vector_size(CAST_LANES * 4)));
-typedef float CAST_NAME(f32) __attribute__((vector_size(CAST_LANES * 4)));
-/* Half as many, beside doubles. */
-typedef uint32_t CAST_NAME(u32x) __attribute__((vector_size(CAST_LANES * 2)));
-typedef int32_t CAST_NAME(i32x) __attribute__((vector_size(CAST_LANES * 2)));
-typedef float CAST_NAME(f32x) __attribute__((vector_size(CAST_LANES * 2)));
-typedef double CAST_NAME(f64x) __attribute__((vector_size(CAST_LANES * 4)));
-typedef uint64_t CAST_NAME(u64x) __attribute__((vector_size(CAST_LANES * 4)));
-typedef int64_t CAST_NAME(i64x) __attribute__((vector_size(CAST_LANES * 4)));
-
-#define CAST_U32  CAST_NAME(u32)
-#define CAST_I32  CAST_NAME(i32)
-#define CAST_F32  CAST_NAME(f32)
-#define CAST_U32X CAST_NAME(u32x)
-#define CAST_I32X CAST_NAME(i32x)
-#define CAST_F32X CAST_NAME(f32x)
-#define CAST_F64X CAST_NAME(f64x)
-#define CAST_U64X CAST_NAME(u64x)
-#define CAST_I64X CAST_NAME(i64x)
-
-/* Lanes of `a` where the comparison is true, of `b` elsewhere. Comparisons are of signed numbers, which sets have. */
-#define CAST_PICK(test, a, b) ((CAST_U32)(((CAST_U32)(test) & (a)) | (~(CAST_U32)(test) & (b))))
-
-#define CAST_STEP(name)                                                                                                \
-    CAST_TARGET void CAST_NAME(name)(const dlpark__cast_params *params, unsigned char *to, const unsigned char *from,  \
-                                     size_t count)
-/* Whole vectors of `lanes` elements; then the rest, by the step of that name. */
-#define CAST_EACH(lanes) for (; count >= (lanes); count -= (lanes), to += out_nbytes, from += in_nbytes)
-#define CAST_REST(step)  dlpark__cast_generic[step](params, to, from, count)
+#include "cast_vector_begin.h"
 
 /* ---- Floats to float32 ---- */
 
@@ -78,8 +61,7 @@ static inline CAST_TARGET CAST_U32 CAST_NAME(widen)(const CAST_NAME(format) * fo
     CAST_U32 special = format->special | payload | ((CAST_U32)((CAST_I32)payload > 0) & 0x00400000);
 
     small = small & (CAST_U32)((CAST_I32)magnitude > 0);
-    if (format->bias != 0)
-        bits = CAST_PICK((CAST_I32)magnitude < (int32_t)(1u << format->fraction), small, bits);
+    bits = CAST_PICK((CAST_I32)magnitude < (int32_t)(1u << format->fraction), small, bits);
     bits = CAST_PICK((CAST_I32)magnitude >= (int32_t)format->top, special, bits) | negative;
     return CAST_PICK(code == format->nan_code, (CAST_U32){0} + 0x7FC00000, bits);
 }
@@ -97,6 +79,14 @@ static CAST_STEP(f32_of_float8)
     CAST_REST(DLPARK__CAST_F32_OF_FLOAT8);
 }
 
+/* bfloat16, of which a NaN becomes quiet. */
+static inline CAST_TARGET CAST_U32 CAST_NAME(widen_brain)(CAST_U32 code)
+{
+    CAST_U32 bits = code << 16;
+
+    return CAST_QUIET(bits, bits);
+}
+
 static CAST_STEP(f32_of_float16)
 {
     enum { out_nbytes = CAST_LANES * 4, in_nbytes = CAST_LANES * 2 };
@@ -107,11 +97,16 @@ static CAST_STEP(f32_of_float16)
             CAST_F32 numbers = CAST_WIDEN_HALF(from);
             memcpy(to, &numbers, sizeof numbers);
         }
-    } else { /* bfloat16, of which a NaN becomes quiet */
+    } else if (params->from_raw) {
         CAST_EACH(CAST_LANES)
         {
             CAST_U32 bits = CAST_LOAD16(from) << 16;
-            bits |= (CAST_U32)((CAST_I32)(bits & 0x7FFFFFFF) > 0x7F800000) & 0x00400000;
+            memcpy(to, &bits, sizeof bits);
+        }
+    } else {
+        CAST_EACH(CAST_LANES)
+        {
+            CAST_U32 bits = CAST_NAME(widen_brain)(CAST_LOAD16(from));
             memcpy(to, &bits, sizeof bits);
         }
     }
@@ -120,30 +115,63 @@ static CAST_STEP(f32_of_float16)
 
 /* ---- float32 to smaller floats ---- */
 
+/* What is no number: `code` is what the rest became, `nan` what NaN becomes. */
+static inline CAST_TARGET CAST_U32 CAST_NAME(mend)(const dlpark__cast_params *params, CAST_U32 magnitude, CAST_U32 nan,
+                                                   CAST_U32 code)
+{
+    if (params->infinite != params->over)
+        code = CAST_MORE(magnitude, CAST_ALL(0x7F7FFFFF), CAST_ALL(params->infinite), code);
+    return CAST_MORE(magnitude, CAST_ALL(0x7F800000), nan, code);
+}
+
+/* The addition rounds: to a number so much larger that its last place is the one of the result. Its exponent is at least
+ * that of the least normal number there, so subnormal numbers are no case of their own. Only the lowest byte of a lane is
+ * the code: the larger number has in its lowest places what is to be taken from the exponent. */
 static inline CAST_TARGET CAST_U32 CAST_NAME(narrow)(const dlpark__cast_params *params, CAST_U32 bits)
 {
-    const uint32_t shift = params->shift, rebias = params->rebias;
+    const uint32_t shift = params->shift, least = (params->rebias + 1) << 23;
+    const uint32_t larger = (shift << 23) + ((0 - (least >> shift)) & 0xFF);
     CAST_U32 magnitude = bits & 0x7FFFFFFF;
-    CAST_U32 sign = (bits >> 31) << params->sign;
-    CAST_U32 code = (magnitude + ((1u << (shift - 1)) - 1) + (magnitude >> shift & 1)) >> shift;
+    CAST_U32 sign = CAST_SHIFT(bits, 31 - params->sign) & 1u << params->sign;
+    CAST_U32 kept = CAST_MIN(magnitude, CAST_ALL(params->clamp));
+    CAST_U32 exponent = CAST_MAX(kept & 0x7F800000, CAST_ALL(least));
+    CAST_U32 rounded = (CAST_U32)((CAST_F32)kept + (CAST_F32)(exponent + larger));
+    CAST_U32 code = rounded + CAST_SHIFT(exponent, shift);
 
-    code -= rebias << (23 - shift);
-    if (rebias != 0) { /* bfloat16 has float32's exponents, subnormal numbers among them */
-        const CAST_U32 one = (CAST_U32){0} + 1;
-        CAST_U32 exponent = magnitude >> 23;
-        CAST_I32 is_small = (CAST_I32)exponent <= (int32_t)rebias;
-        CAST_U32 drop = CAST_PICK(is_small, rebias + 1 + shift - exponent, (CAST_U32){0} + shift);
-        drop = CAST_PICK((CAST_I32)drop > 25, (CAST_U32){0} + 25, drop);
-        CAST_U32 significand = (magnitude & 0x7FFFFF) | 0x800000;
-        CAST_U32 small = (significand + (one << (drop - 1)) - 1 + (significand >> drop & 1)) >> drop;
-        code = CAST_PICK(is_small, small, code);
-    }
-    code = CAST_PICK((CAST_I32)magnitude > (int32_t)params->limit, (CAST_U32){0} + params->over, code);
-    code = CAST_PICK((CAST_I32)magnitude == 0x7F800000, (CAST_U32){0} + params->infinite, code);
-    code = CAST_PICK((CAST_I32)magnitude > 0x7F800000, (magnitude >> shift & params->payload) | params->nan, code);
-    if (params->fnuz) /* no sign for 0 and for what is above the largest */
-        sign &= (CAST_U32)((CAST_I32)code > 0) & (CAST_U32)((CAST_I32)code <= (int32_t)params->largest);
+    code = CAST_NAME(mend)(params, magnitude, CAST_ALL(params->nan), code); /* of 8 bits there is no payload */
+    if (params->fnuz) /* 0 has no sign; what is above the largest is the sign */
+        return code | CAST_MORE(code & 0xFF, CAST_ALL(0), sign, CAST_ALL(0));
     return code ^ sign;
+}
+
+/* bfloat16 has the exponents of float32, up to the last: there is no larger number to add. */
+static inline CAST_TARGET CAST_U32 CAST_NAME(narrow_brain)(const dlpark__cast_params *params, CAST_U32 bits)
+{
+    CAST_U32 magnitude = bits & 0x7FFFFFFF;
+    CAST_U32 kept = CAST_MIN(magnitude, CAST_ALL(params->clamp));
+    CAST_U32 code = (kept + 0x7FFF + (kept >> 16 & 1)) >> 16;
+
+    return CAST_NAME(mend)(params, magnitude, magnitude >> 16 | params->nan, code) | (bits >> 16 & 0x8000);
+}
+
+/* The same where infinity may come of a number: the upper half of a float32 is all that there is to round. */
+static inline CAST_TARGET CAST_U32 CAST_NAME(narrow_brain_nosat)(CAST_U32 bits)
+{
+    CAST_U32 rounded = bits + 0x7FFF + (bits >> 16 & 1);
+
+    return CAST_QUIET(bits, rounded) >> 16;
+}
+
+/* The processor's own rounding; where infinity is not to come of a number, numbers are clamped. */
+static inline CAST_TARGET CAST_U32 CAST_NAME(clamp_half)(const dlpark__cast_params *params, CAST_U32 bits)
+{
+    CAST_U32 magnitude = bits & 0x7FFFFFFF;
+    CAST_U32 kept = CAST_MIN(magnitude, CAST_ALL(params->clamp));
+
+    if (params->infinite != params->over)
+        kept = CAST_MORE(magnitude, CAST_ALL(0x7F7FFFFF), magnitude, kept);
+    kept = CAST_MORE(magnitude, CAST_ALL(0x7F800000), magnitude, kept);
+    return kept | (bits & 0x80000000);
 }
 
 static CAST_STEP(float8_of_f32)
@@ -160,39 +188,62 @@ static CAST_STEP(float8_of_f32)
     CAST_REST(DLPARK__CAST_FLOAT8_OF_F32);
 }
 
-/* The processor's own rounding, and the modes. */
-static inline CAST_TARGET CAST_U32 CAST_NAME(narrow_half)(const dlpark__cast_params *params, CAST_U32 bits)
-{
-    CAST_U32 magnitude = bits & 0x7FFFFFFF;
-    CAST_U32 sign = (bits >> 31) << 15;
-    CAST_U32 code = CAST_NARROW_HALF(bits);
-
-    code = CAST_PICK((CAST_I32)magnitude > (int32_t)params->limit, params->over | sign, code);
-    code = CAST_PICK((CAST_I32)magnitude == 0x7F800000, params->infinite | sign, code);
-    return CAST_PICK((CAST_I32)magnitude > 0x7F800000, (magnitude >> 13 & 0x3FF) | 0x7E00 | sign, code);
-}
-
 static CAST_STEP(float16_of_f32)
 {
     enum { out_nbytes = CAST_LANES * 2, in_nbytes = CAST_LANES * 4 };
     const dlpark__cast_params known = *params;
 
-    if (known.shift == 13) {
+    if (known.shift == 13 && known.over == 0x7C00) {
         CAST_EACH(CAST_LANES)
         {
             CAST_U32 bits;
             memcpy(&bits, from, sizeof bits);
-            CAST_SAVE16(to, CAST_NAME(narrow_half)(&known, bits));
+            CAST_SAVE_HALF(to, bits);
+        }
+    } else if (known.shift == 13) {
+        CAST_EACH(CAST_LANES)
+        {
+            CAST_U32 bits;
+            memcpy(&bits, from, sizeof bits);
+            CAST_SAVE_HALF(to, CAST_NAME(clamp_half)(&known, bits));
+        }
+    } else if (known.over == 0x7F80) {
+        CAST_EACH(CAST_LANES)
+        {
+            CAST_U32 bits;
+            memcpy(&bits, from, sizeof bits);
+            CAST_SAVE16(to, CAST_NAME(narrow_brain_nosat)(bits));
         }
     } else {
         CAST_EACH(CAST_LANES)
         {
             CAST_U32 bits;
             memcpy(&bits, from, sizeof bits);
-            CAST_SAVE16(to, CAST_NAME(narrow)(&known, bits));
+            CAST_SAVE16(to, CAST_NAME(narrow_brain)(&known, bits));
         }
     }
     CAST_REST(DLPARK__CAST_FLOAT16_OF_F32);
+}
+
+static CAST_STEP(float16_of_float16)
+{
+    enum { out_nbytes = CAST_LANES * 2, in_nbytes = CAST_LANES * 2 };
+    const dlpark__cast_params known = *params;
+
+    if (known.shift == 13 && known.over == 0x7C00) {
+        CAST_EACH(CAST_LANES)
+        CAST_SAVE_HALF(to, CAST_LOAD16(from) << 16); /* which makes NaN quiet */
+    } else if (known.shift == 13) {
+        CAST_EACH(CAST_LANES)
+        CAST_SAVE_HALF(to, CAST_NAME(clamp_half)(&known, CAST_LOAD16(from) << 16));
+    } else if (known.over == 0x7F80) {
+        CAST_EACH(CAST_LANES)
+        CAST_SAVE16(to, CAST_NAME(narrow_brain_nosat)((CAST_U32)CAST_WIDEN_HALF(from)));
+    } else {
+        CAST_EACH(CAST_LANES)
+        CAST_SAVE16(to, CAST_NAME(narrow_brain)(&known, (CAST_U32)CAST_WIDEN_HALF(from)));
+    }
+    CAST_REST(DLPARK__CAST_FLOAT16_OF_FLOAT16);
 }
 
 /* ---- float32 and float64 ---- */
@@ -227,6 +278,7 @@ static CAST_STEP(f32_of_f64)
     CAST_REST(DLPARK__CAST_F32_OF_F64);
 }
 
+#if !defined(CAST_OWN_CONVERSIONS)
 static CAST_STEP(odd_of_f64)
 {
     enum { lanes = CAST_LANES / 2, out_nbytes = lanes * 4, in_nbytes = lanes * 8 };
@@ -247,33 +299,37 @@ static CAST_STEP(odd_of_f64)
     }
     CAST_REST(DLPARK__CAST_ODD_OF_F64);
 }
+#endif
 
 #include "cast_vector_integers.h"
 
+#define CAST_ROWS                                                                                                      \
+    [DLPARK__CAST_F32_OF_FLOAT8] = CAST_NAME(f32_of_float8),                                                           \
+    [DLPARK__CAST_F32_OF_FLOAT16] = CAST_NAME(f32_of_float16),                                                         \
+    [DLPARK__CAST_FLOAT8_OF_F32] = CAST_NAME(float8_of_f32),                                                           \
+    [DLPARK__CAST_FLOAT16_OF_FLOAT16] = CAST_NAME(float16_of_float16),                                                 \
+    [DLPARK__CAST_FLOAT16_OF_F32] = CAST_NAME(float16_of_f32), [DLPARK__CAST_F64_OF_F32] = CAST_NAME(f64_of_f32),      \
+    [DLPARK__CAST_F32_OF_F64] = CAST_NAME(f32_of_f64), [DLPARK__CAST_ODD_OF_F64] = CAST_NAME(odd_of_f64),              \
+    [DLPARK__CAST_FLOAT_OF_SIGNED_8] = CAST_NAME(float_of_int8),                                                       \
+    [DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_16] = CAST_NAME(float_of_int16),                                    \
+    [DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_32] = CAST_NAME(float_of_int32),                                    \
+    [DLPARK__CAST_FLOAT_OF_UNSIGNED_8] = CAST_NAME(float_of_uint8),                                                    \
+    [DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_16] = CAST_NAME(float_of_uint16),                                 \
+    [DLPARK__CAST_INTEGER_OF_F32_8] = CAST_NAME(integer8_of_f32),                                                      \
+    [DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_16] = CAST_NAME(integer16_of_f32),                                   \
+    [DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_32] = CAST_NAME(integer32_of_f32),                                   \
+    [DLPARK__CAST_INTEGER_OF_F64_8] = CAST_NAME(integer8_of_f64),                                                      \
+    [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_16] = CAST_NAME(integer16_of_f64),                                   \
+    [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_32] = CAST_NAME(integer32_of_f64),                                   \
+    [DLPARK__CAST_I32_OF_SIGNED_8] = CAST_NAME(i32_of_int8),                                                           \
+    [DLPARK__CAST_I32_OF_SIGNED_8 + DLPARK__CAST_16] = CAST_NAME(i32_of_int16),                                        \
+    [DLPARK__CAST_I32_OF_UNSIGNED_8] = CAST_NAME(i32_of_uint8),                                                        \
+    [DLPARK__CAST_I32_OF_UNSIGNED_8 + DLPARK__CAST_16] = CAST_NAME(i32_of_uint16),                                     \
+    [DLPARK__CAST_WRAP_I32_8] = CAST_NAME(wrap8), [DLPARK__CAST_WRAP_I32_8 + DLPARK__CAST_16] = CAST_NAME(wrap16),     \
+    [DLPARK__CAST_SATURATE_I32_8] = CAST_NAME(saturate8),                                                              \
+    [DLPARK__CAST_SATURATE_I32_8 + DLPARK__CAST_16] = CAST_NAME(saturate16),                                           \
+    [DLPARK__CAST_ODD_OF_I32] = CAST_NAME(odd_of_i32), [DLPARK__CAST_F32_OF_I32] = CAST_NAME(f32_of_i32)
 #define CAST_TABLE                                                                                                     \
     {                                                                                                                  \
-        [DLPARK__CAST_F32_OF_FLOAT8] = CAST_NAME(f32_of_float8),                                                       \
-        [DLPARK__CAST_F32_OF_FLOAT16] = CAST_NAME(f32_of_float16),                                                     \
-        [DLPARK__CAST_FLOAT8_OF_F32] = CAST_NAME(float8_of_f32),                                                       \
-        [DLPARK__CAST_FLOAT16_OF_F32] = CAST_NAME(float16_of_f32), [DLPARK__CAST_F64_OF_F32] = CAST_NAME(f64_of_f32),  \
-        [DLPARK__CAST_F32_OF_F64] = CAST_NAME(f32_of_f64), [DLPARK__CAST_ODD_OF_F64] = CAST_NAME(odd_of_f64),          \
-        [DLPARK__CAST_FLOAT_OF_SIGNED_8] = CAST_NAME(float_of_int8),                                                   \
-        [DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_16] = CAST_NAME(float_of_int16),                                \
-        [DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_32] = CAST_NAME(float_of_int32),                                \
-        [DLPARK__CAST_FLOAT_OF_UNSIGNED_8] = CAST_NAME(float_of_uint8),                                                \
-        [DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_16] = CAST_NAME(float_of_uint16),                             \
-        [DLPARK__CAST_INTEGER_OF_F32_8] = CAST_NAME(integer8_of_f32),                                                  \
-        [DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_16] = CAST_NAME(integer16_of_f32),                               \
-        [DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_32] = CAST_NAME(integer32_of_f32),                               \
-        [DLPARK__CAST_INTEGER_OF_F64_8] = CAST_NAME(integer8_of_f64),                                                  \
-        [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_16] = CAST_NAME(integer16_of_f64),                               \
-        [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_32] = CAST_NAME(integer32_of_f64),                               \
-        [DLPARK__CAST_I32_OF_SIGNED_8] = CAST_NAME(i32_of_int8),                                                       \
-        [DLPARK__CAST_I32_OF_SIGNED_8 + DLPARK__CAST_16] = CAST_NAME(i32_of_int16),                                    \
-        [DLPARK__CAST_I32_OF_UNSIGNED_8] = CAST_NAME(i32_of_uint8),                                                    \
-        [DLPARK__CAST_I32_OF_UNSIGNED_8 + DLPARK__CAST_16] = CAST_NAME(i32_of_uint16),                                 \
-        [DLPARK__CAST_WRAP_I32_8] = CAST_NAME(wrap8), [DLPARK__CAST_WRAP_I32_8 + DLPARK__CAST_16] = CAST_NAME(wrap16), \
-        [DLPARK__CAST_SATURATE_I32_8] = CAST_NAME(saturate8),                                                          \
-        [DLPARK__CAST_SATURATE_I32_8 + DLPARK__CAST_16] = CAST_NAME(saturate16),                                       \
-        [DLPARK__CAST_ODD_OF_I32] = CAST_NAME(odd_of_i32),                                                             \
+        CAST_ROWS                                                                                                      \
     }

@@ -1,6 +1,7 @@
 /*
  * The end of a set's file: nothing that cast_vector.h was given, or made, is left for the next set.
  */
+#undef CAST_ALL
 #undef CAST_EACH
 #undef CAST_EXTEND16
 #undef CAST_EXTEND8
@@ -10,20 +11,29 @@
 #undef CAST_FLOAT_OF
 #undef CAST_I32
 #undef CAST_I32X
-#undef CAST_I64X
 #undef CAST_I32_OF
+#undef CAST_I64X
 #undef CAST_INTEGER_OF_F32
 #undef CAST_INTEGER_OF_F64
+#undef CAST_JOIN
 #undef CAST_LANES
 #undef CAST_LOAD16
 #undef CAST_LOAD8
+#undef CAST_MAX
+#undef CAST_MIN
+#undef CAST_MORE
 #undef CAST_NAME
 #undef CAST_NARROW_HALF
 #undef CAST_OF_I32
+#undef CAST_OWN_CONVERSIONS
 #undef CAST_PICK
+#undef CAST_QUIET
 #undef CAST_REST
+#undef CAST_ROWS
 #undef CAST_SAVE16
 #undef CAST_SAVE8
+#undef CAST_SAVE_HALF
+#undef CAST_SHIFT
 #undef CAST_STEP
 #undef CAST_TABLE
 #undef CAST_TARGET

@@ -17,20 +17,22 @@
 
 CAST_FLOAT_OF(float_of_uint8, DLPARK__CAST_FLOAT_OF_UNSIGNED_8, 1, CAST_LOAD8)
 CAST_FLOAT_OF(float_of_uint16, DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_16, 2, CAST_LOAD16)
+CAST_FLOAT_OF(float_of_int8, DLPARK__CAST_FLOAT_OF_SIGNED_8, 1, CAST_EXTEND8)
 CAST_FLOAT_OF(float_of_int16, DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_16, 2, CAST_EXTEND16)
 
-static CAST_STEP(float_of_int8)
+/* Rounded: more bits than a float32 holds. */
+static CAST_STEP(f32_of_i32)
 {
-    enum { out_nbytes = CAST_LANES * 4, in_nbytes = CAST_LANES };
+    enum { out_nbytes = CAST_LANES * 4, in_nbytes = CAST_LANES * 4 };
 
-    if (params->nbits == 8) {
-        CAST_EACH(CAST_LANES)
-        {
-            CAST_F32 numbers = __builtin_convertvector((CAST_I32)CAST_EXTEND8(from), CAST_F32);
-            memcpy(to, &numbers, sizeof numbers);
-        }
+    CAST_EACH(CAST_LANES)
+    {
+        CAST_I32 numbers;
+        memcpy(&numbers, from, sizeof numbers);
+        CAST_F32 made = __builtin_convertvector(numbers, CAST_F32);
+        memcpy(to, &made, sizeof made);
     }
-    CAST_REST(DLPARK__CAST_FLOAT_OF_SIGNED_8);
+    CAST_REST(DLPARK__CAST_F32_OF_I32);
 }
 
 static CAST_STEP(float_of_int32)
@@ -47,6 +49,7 @@ static CAST_STEP(float_of_int32)
     CAST_REST(DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_32);
 }
 
+#if !defined(CAST_OWN_CONVERSIONS)
 /* Kept within, NaN 0, truncated. Limits are of at most 16 bits: exact. */
 static inline CAST_TARGET CAST_U32 CAST_NAME(truncate)(const dlpark__cast_params *params, CAST_F32 numbers)
 {
@@ -57,6 +60,8 @@ static inline CAST_TARGET CAST_U32 CAST_NAME(truncate)(const dlpark__cast_params
     kept = CAST_PICK((CAST_F32)kept > most, (CAST_U32)((CAST_F32){0} + most), kept);
     return (CAST_U32) __builtin_convertvector((CAST_F32)kept, CAST_I32);
 }
+
+#endif
 
 #define CAST_INTEGER_OF_F32(name, step, nbytes, save)                                                                  \
     static CAST_STEP(name)                                                                                             \
@@ -75,6 +80,7 @@ static inline CAST_TARGET CAST_U32 CAST_NAME(truncate)(const dlpark__cast_params
 CAST_INTEGER_OF_F32(integer8_of_f32, DLPARK__CAST_INTEGER_OF_F32_8, 1, CAST_SAVE8)
 CAST_INTEGER_OF_F32(integer16_of_f32, DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_16, 2, CAST_SAVE16)
 
+#if !defined(CAST_OWN_CONVERSIONS)
 /* Whole vectors of float32 to int32: what is beyond the ends, and NaN, is what the processor makes of it and then mended. */
 static CAST_STEP(integer32_of_f32)
 {
@@ -109,25 +115,39 @@ static inline CAST_TARGET CAST_I32X CAST_NAME(truncate_wide)(double least, doubl
     return __builtin_convertvector((CAST_F64X)kept, CAST_I32X);
 }
 
-#define CAST_INTEGER_OF_F64(name, step, type, nbytes)                                                                  \
+#endif
+
+#define CAST_INTEGER_OF_F64(name, step, nbytes, save)                                                                  \
     static CAST_STEP(name)                                                                                             \
     {                                                                                                                  \
-        enum { lanes = CAST_LANES / 2, out_nbytes = lanes * (nbytes), in_nbytes = lanes * 8 };                         \
-        typedef type narrow __attribute__((vector_size(CAST_LANES / 2 * (nbytes))));                                   \
+        enum { out_nbytes = CAST_LANES * (nbytes), in_nbytes = CAST_LANES * 8 };                                       \
         const double least = params->low_float, most = (double)params->high;                                           \
-        if (most <= 2147483647.0) {                                                                                    \
-            CAST_EACH(lanes)                                                                                           \
-            {                                                                                                          \
-                narrow made = __builtin_convertvector(CAST_NAME(truncate_wide)(least, most, from), narrow);            \
-                memcpy(to, &made, sizeof made);                                                                        \
-            }                                                                                                          \
+        CAST_EACH(CAST_LANES)                                                                                          \
+        {                                                                                                              \
+            CAST_I32X low = CAST_NAME(truncate_wide)(least, most, from);                                               \
+            CAST_I32X high = CAST_NAME(truncate_wide)(least, most, from + CAST_LANES * 4);                             \
+            save(to, CAST_JOIN(low, high));                                                                            \
         }                                                                                                              \
         CAST_REST(step);                                                                                               \
     }
 
-CAST_INTEGER_OF_F64(integer8_of_f64, DLPARK__CAST_INTEGER_OF_F64_8, int8_t, 1)
-CAST_INTEGER_OF_F64(integer16_of_f64, DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_16, int16_t, 2)
-CAST_INTEGER_OF_F64(integer32_of_f64, DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_32, int32_t, 4)
+CAST_INTEGER_OF_F64(integer8_of_f64, DLPARK__CAST_INTEGER_OF_F64_8, 1, CAST_SAVE8)
+CAST_INTEGER_OF_F64(integer16_of_f64, DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_16, 2, CAST_SAVE16)
+
+static CAST_STEP(integer32_of_f64)
+{
+    enum { lanes = CAST_LANES / 2, out_nbytes = lanes * 4, in_nbytes = lanes * 8 };
+    const double least = params->low_float, most = (double)params->high;
+
+    if (most <= 2147483647.0) { /* of uint32 processors know little */
+        CAST_EACH(lanes)
+        {
+            CAST_I32X made = CAST_NAME(truncate_wide)(least, most, from);
+            memcpy(to, &made, sizeof made);
+        }
+    }
+    CAST_REST(DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_32);
+}
 
 /* ---- Integers of up to 32 bits ---- */
 
@@ -135,12 +155,10 @@ CAST_INTEGER_OF_F64(integer32_of_f64, DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CA
     static CAST_STEP(name)                                                                                             \
     {                                                                                                                  \
         enum { out_nbytes = CAST_LANES * 4, in_nbytes = CAST_LANES * (nbytes) };                                       \
-        if (params->nbits == 8 * (nbytes)) {                                                                           \
-            CAST_EACH(CAST_LANES)                                                                                      \
-            {                                                                                                          \
-                CAST_U32 numbers = load(from);                                                                         \
-                memcpy(to, &numbers, sizeof numbers);                                                                  \
-            }                                                                                                          \
+        CAST_EACH(CAST_LANES)                                                                                          \
+        {                                                                                                              \
+            CAST_U32 numbers = load(from);                                                                             \
+            memcpy(to, &numbers, sizeof numbers);                                                                      \
         }                                                                                                              \
         CAST_REST(step);                                                                                               \
     }
@@ -173,6 +191,7 @@ CAST_OF_I32(wrap16, DLPARK__CAST_WRAP_I32_8 + DLPARK__CAST_16, 2, CAST_SAVE16, f
 CAST_OF_I32(saturate8, DLPARK__CAST_SATURATE_I32_8, 1, CAST_SAVE8, true)
 CAST_OF_I32(saturate16, DLPARK__CAST_SATURATE_I32_8 + DLPARK__CAST_16, 2, CAST_SAVE16, true)
 
+#if !defined(CAST_OWN_CONVERSIONS)
 /* To odd, as of float64; the way back overflows where the number became 2^31, and then is below every number. */
 static CAST_STEP(odd_of_i32)
 {
@@ -192,3 +211,4 @@ static CAST_STEP(odd_of_i32)
     }
     CAST_REST(DLPARK__CAST_ODD_OF_I32);
 }
+#endif
