@@ -54,6 +54,13 @@
 
 const dlpark__kernels dlpark__kernels_avx512 = VECTOR_TABLE("avx512");
 
+/* The same kernels; only casts have a use for what VBMI adds. */
+#undef VECTOR_BELOW
+#undef VECTOR_CAST
+#define VECTOR_BELOW dlpark__kernels_avx512
+#define VECTOR_CAST  dlpark__cast_avx512vbmi
+const dlpark__kernels dlpark__kernels_avx512vbmi = VECTOR_TABLE("avx512vbmi");
+
 #include "vector_end.h"
 #else
 typedef int avx512_is_absent;

@@ -28,6 +28,11 @@ static bool kernels_have_avx512(void)
     return !!__builtin_cpu_supports("avx512f") & !!__builtin_cpu_supports("avx512bw") &
            !!__builtin_cpu_supports("avx512vl") & !!__builtin_cpu_supports("avx512dq");
 }
+
+static bool kernels_have_avx512vbmi(void)
+{
+    return kernels_have_avx512() & !!__builtin_cpu_supports("avx512vbmi");
+}
 #endif
 
 static bool kernels_always(void)
@@ -42,9 +47,8 @@ static const struct {
 } kernels_sets[] = {
     {&dlpark__kernels_generic, kernels_always},
 #if defined(DLPARK__KERNELS_X86)
-    {&dlpark__kernels_ssse3, kernels_have_ssse3},
-    {&dlpark__kernels_avx2, kernels_have_avx2},
-    {&dlpark__kernels_avx512, kernels_have_avx512},
+    {&dlpark__kernels_ssse3, kernels_have_ssse3},   {&dlpark__kernels_avx2, kernels_have_avx2},
+    {&dlpark__kernels_avx512, kernels_have_avx512}, {&dlpark__kernels_avx512vbmi, kernels_have_avx512vbmi},
 #elif defined(DLPARK__KERNELS_NEON)
     {&dlpark__kernels_neon, kernels_always},
 #endif
