@@ -240,6 +240,31 @@ static void test_lanes_side_by_side(void **state)
                  dlpark_cast(&to, &from, NULL, e));
 }
 
+/* Integers of as many bits, wrapped, are moved; what is no lane is zero all the same. */
+static void test_integers_that_keep_their_bits(void **state)
+{
+    (void)state;
+    int8_t in[] = {-1, 0, 1, -128};
+    uint8_t out[4], halves[] = {0x4F, 0xF3, 0x21, 0xF8};
+    const int64_t shape = 2;
+    dlpark_view from = row(in, DLPARK_I8, 4), to = row(out, DLPARK_U8, 4);
+
+    assert_ok(dlpark_cast(&to, &from, NULL, e));
+    assert_memory_equal(out, ((uint8_t[]){255, 0, 1, 128}), 4);
+    to = row(in, DLPARK_U8, 4); /* in place */
+    assert_ok(dlpark_cast(&to, &from, NULL, e));
+    assert_memory_equal(in, out, 4);
+    from = row(halves, DLPARK_I4, 4);
+    int64_t four = 4;
+    to = view_as(out, DLPARK_U4, 1, &four, NULL, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
+    assert_ok(dlpark_cast(&to, &from, NULL, e));
+    assert_memory_equal(out, ((uint8_t[]){0xF, 0x4, 0x3, 0xF}), 4);
+    from = view_as(halves, DLPARK_DTYPE(kDLInt, 4, 3), 1, &shape, NULL, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
+    to = view_as(out, DLPARK_DTYPE(kDLUInt, 4, 3), 1, &shape, NULL, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
+    assert_ok(dlpark_cast(&to, &from, NULL, e));
+    assert_memory_equal(out, ((uint8_t[]){0x4F, 0x03, 0x21, 0x08}), 4);
+}
+
 static void test_more_lanes_than_anybody_has(void **state)
 {
     (void)state;
@@ -494,6 +519,7 @@ int main(void)
         cmocka_unit_test(test_packed_neighbours_stay),
         cmocka_unit_test(test_padded_elements_have_clean_bytes),
         cmocka_unit_test(test_lanes_side_by_side),
+        cmocka_unit_test(test_integers_that_keep_their_bits),
         cmocka_unit_test(test_more_lanes_than_anybody_has),
         cmocka_unit_test(test_nothing_and_one),
         cmocka_unit_test(test_values_are_refused_before_anything_is_written),
