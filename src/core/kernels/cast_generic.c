@@ -36,6 +36,14 @@ static inline uint32_t step_bits(float value)
     return bits;
 }
 
+static inline double step_float(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
 /* ---- Floats to float32: exact ---- */
 
 static inline uint32_t step_widen(const dlpark__cast_params *params, uint32_t code)
@@ -264,6 +272,8 @@ STEP_OF(step_integer_of_f32_8, uint8_t, float, step_truncate(params, (double)in)
 STEP_OF(step_integer_of_f32_16, uint16_t, float, step_truncate(params, (double)in))
 STEP_OF(step_integer_of_f32_32, uint32_t, float, step_truncate(params, (double)in))
 STEP_OF(step_integer_of_f32_64, uint64_t, float, step_truncate(params, (double)in))
+STEP_OF(step_integer_of_float16_8, uint8_t, uint16_t, step_truncate(params, step_float(step_widen(params, in))))
+STEP_OF(step_integer_of_float16_16, uint16_t, uint16_t, step_truncate(params, step_float(step_widen(params, in))))
 STEP_OF(step_integer_of_f64_8, uint8_t, double, step_truncate(params, in))
 STEP_OF(step_integer_of_f64_16, uint16_t, double, step_truncate(params, in))
 STEP_OF(step_integer_of_f64_32, uint32_t, double, step_truncate(params, in))
@@ -353,6 +363,8 @@ const dlpark__cast_step dlpark__cast_generic[DLPARK__CAST_STEPS] = {
     [DLPARK__CAST_SATURATE_U64_8 + DLPARK__CAST_64] = step_saturate_u64_64,
     STEP_WIDTHS(DLPARK__CAST_INTEGER_OF_F32_8, step_integer_of_f32),
     [DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_64] = step_integer_of_f32_64,
+    [DLPARK__CAST_INTEGER_OF_FLOAT16_8 + DLPARK__CAST_8] = step_integer_of_float16_8,
+    [DLPARK__CAST_INTEGER_OF_FLOAT16_8 + DLPARK__CAST_16] = step_integer_of_float16_16,
     STEP_WIDTHS(DLPARK__CAST_INTEGER_OF_F64_8, step_integer_of_f64),
     [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_64] = step_integer_of_f64_64,
 };

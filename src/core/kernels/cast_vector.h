@@ -318,6 +318,8 @@ static CAST_STEP(odd_of_f64)
     [DLPARK__CAST_INTEGER_OF_F32_8] = CAST_NAME(integer8_of_f32),                                                      \
     [DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_16] = CAST_NAME(integer16_of_f32),                                   \
     [DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_32] = CAST_NAME(integer32_of_f32),                                   \
+    [DLPARK__CAST_INTEGER_OF_FLOAT16_8] = CAST_NAME(integer8_of_float16),                                              \
+    [DLPARK__CAST_INTEGER_OF_FLOAT16_8 + DLPARK__CAST_16] = CAST_NAME(integer16_of_float16),                           \
     [DLPARK__CAST_INTEGER_OF_F64_8] = CAST_NAME(integer8_of_f64),                                                      \
     [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_16] = CAST_NAME(integer16_of_f64),                                   \
     [DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_32] = CAST_NAME(integer32_of_f64),                                   \

@@ -80,6 +80,25 @@ static inline CAST_TARGET CAST_U32 CAST_NAME(truncate)(const dlpark__cast_params
 CAST_INTEGER_OF_F32(integer8_of_f32, DLPARK__CAST_INTEGER_OF_F32_8, 1, CAST_SAVE8)
 CAST_INTEGER_OF_F32(integer16_of_f32, DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_16, 2, CAST_SAVE16)
 
+/* Floats of 16 bits by way of registers alone. NaN may be of either kind. */
+#define CAST_INTEGER_OF_FLOAT16(name, step, nbytes, save)                                                              \
+    static CAST_STEP(name)                                                                                             \
+    {                                                                                                                  \
+        enum { out_nbytes = CAST_LANES * (nbytes), in_nbytes = CAST_LANES * 2 };                                       \
+        const dlpark__cast_params known = *params;                                                                     \
+        if (known.from_fraction == 10) {                                                                               \
+            CAST_EACH(CAST_LANES)                                                                                      \
+            save(to, CAST_NAME(truncate)(&known, CAST_WIDEN_HALF(from)));                                              \
+        } else {                                                                                                       \
+            CAST_EACH(CAST_LANES)                                                                                      \
+            save(to, CAST_NAME(truncate)(&known, (CAST_F32)(CAST_LOAD16(from) << 16)));                                \
+        }                                                                                                              \
+        CAST_REST(step);                                                                                               \
+    }
+
+CAST_INTEGER_OF_FLOAT16(integer8_of_float16, DLPARK__CAST_INTEGER_OF_FLOAT16_8, 1, CAST_SAVE8)
+CAST_INTEGER_OF_FLOAT16(integer16_of_float16, DLPARK__CAST_INTEGER_OF_FLOAT16_8 + DLPARK__CAST_16, 2, CAST_SAVE16)
+
 #if !defined(CAST_OWN_CONVERSIONS)
 /* Whole vectors of float32 to int32: what is beyond the ends, and NaN, is what the processor makes of it and then mended. */
 static CAST_STEP(integer32_of_f32)
