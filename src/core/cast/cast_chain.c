@@ -239,16 +239,30 @@ static bool chain_keeps_bits(const dlpark__cast_job *job)
            job->to.part.bits == job->from.part.bits && job->to.part.code != kDLBool && job->from.part.code != kDLBool;
 }
 
-/* Floats of 16 bits to other ones, and to smaller, where a set does so in one step. */
+/* The step that leads from a source to floats of at most 16 bits at once. */
+static int chain_direct_name(const dlpark__cast_side *from, bool to_16)
+{
+    if (from->format != NULL && from->part.bits == 16)
+        return to_16 ? DLPARK__CAST_FLOAT16_OF_FLOAT16 : DLPARK__CAST_FLOAT8_OF_FLOAT16;
+    if (from->part.code != kDLInt)
+        return CHAIN_NOTHING;
+    return from->part.bits == 16   ? (to_16 ? DLPARK__CAST_FLOAT16_OF_I16 : DLPARK__CAST_FLOAT8_OF_I16)
+           : from->part.bits == 32 ? (to_16 ? DLPARK__CAST_FLOAT16_OF_I32 : DLPARK__CAST_FLOAT8_OF_I32)
+                                   : CHAIN_NOTHING;
+}
+
+/* Adds it where a set of vectors has it. */
 static bool chain_add_direct(dlpark__cast_chain *chain, const dlpark__cast_job *job)
 {
-    const dlpark__float_format *to = job->to.format, *from = job->from.format;
-    int name = job->to.part.bits == 16 ? DLPARK__CAST_FLOAT16_OF_FLOAT16 : DLPARK__CAST_FLOAT8_OF_FLOAT16;
+    const dlpark__float_format *to = job->to.format;
 
-    if (from == NULL || job->from.part.bits != 16 || to == NULL || job->to.part.bits > 16 ||
-        to->flavour == DLPARK__FLOAT_E8M0 || chain_find(name) == NULL)
+    if (to == NULL || job->to.part.bits > 16 || to->flavour == DLPARK__FLOAT_E8M0)
         return false;
-    chain_widen(&chain->params, from);
+    int name = chain_direct_name(&job->from, job->to.part.bits == 16);
+    if (name == CHAIN_NOTHING || chain_find(name) == NULL)
+        return false;
+    if (job->from.format != NULL)
+        chain_widen(&chain->params, job->from.format);
     chain_narrow(&chain->params, job);
     chain_add(chain, name);
     return true;

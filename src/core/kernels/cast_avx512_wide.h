@@ -53,19 +53,13 @@ static CAST_STEP(odd_of_u64)
     CAST_REST(DLPARK__CAST_ODD_OF_U64);
 }
 
-static CAST_STEP(odd_of_i32)
+static inline CAST_TARGET CAST_U32 CAST_NAME(odd)(CAST_I32 numbers)
 {
-    enum { out_nbytes = CAST_LANES * 4, in_nbytes = CAST_LANES * 4 };
+    const __m512 made = _mm512_cvt_roundepi32_ps((__m512i)numbers, CAST_TRUNCATING);
+    const __mmask16 lost = _mm512_cmpneq_epi32_mask((__m512i)numbers, _mm512_cvttps_epi32(made));
+    const __m512i bits = _mm512_castps_si512(made);
 
-    CAST_EACH(CAST_LANES)
-    {
-        const __m512i numbers = _mm512_loadu_si512((const void *)from);
-        const __m512 made = _mm512_cvt_roundepi32_ps(numbers, CAST_TRUNCATING);
-        const __mmask16 lost = _mm512_cmpneq_epi32_mask(numbers, _mm512_cvttps_epi32(made));
-        const __m512i bits = _mm512_castps_si512(made);
-        _mm512_storeu_si512((void *)to, _mm512_mask_or_epi32(bits, lost, bits, _mm512_set1_epi32(1)));
-    }
-    CAST_REST(DLPARK__CAST_ODD_OF_I32);
+    return (CAST_U32)_mm512_mask_or_epi32(bits, lost, bits, _mm512_set1_epi32(1));
 }
 
 /* ---- Floats to integers: what is no number is 0, and what is too large is mended; what is too small comes out as the

@@ -91,10 +91,14 @@ typedef enum dlpark__cast_step_name {
     DLPARK__CAST_ODD_OF_I32,
     DLPARK__CAST_FLOAT8_OF_FLOAT16,  /* chains have it only where a set knows a way that is not by float32 */
     DLPARK__CAST_FLOAT16_OF_FLOAT16, /* the same: between float16 and bfloat16 */
-    DLPARK__CAST_TABLE,              /* bytes to bytes, by params->table */
-    DLPARK__CAST_TABLE_16,           /* bytes to 16 bits */
-    DLPARK__CAST_TABLE_F32,          /* bytes to float32 by the upper 16 bits of it, where the lower are 0 */
-    DLPARK__CAST_I8_OF_FEW,          /* signed integers of less than a byte */
+    DLPARK__CAST_FLOAT8_OF_I16,
+    DLPARK__CAST_FLOAT16_OF_I16,
+    DLPARK__CAST_FLOAT8_OF_I32,
+    DLPARK__CAST_FLOAT16_OF_I32,
+    DLPARK__CAST_TABLE,     /* bytes to bytes, by params->table */
+    DLPARK__CAST_TABLE_16,  /* bytes to 16 bits */
+    DLPARK__CAST_TABLE_F32, /* bytes to float32 by the upper 16 bits of it, where the lower are 0 */
+    DLPARK__CAST_I8_OF_FEW, /* signed integers of less than a byte */
     DLPARK__CAST_I16_OF_I8,
     DLPARK__CAST_I16_OF_U8,
     DLPARK__CAST_WRAP_I16,     /* the low bits of 16, to 8 */

@@ -21,7 +21,7 @@
  *     CAST_SHIFT(v, n)       to the right by a number of bits that is no constant
  *     CAST_SAVE_HALF(p, v)   CAST_NARROW_HALF, stored
  *
- * A set that defines CAST_OWN_CONVERSIONS has odd_of_f64, odd_of_i32, integer32_of_f32, truncate and truncate_wide of its
+ * A set that defines CAST_OWN_CONVERSIONS has odd_of_f64, odd, integer32_of_f32, truncate and truncate_wide of its
  * own, in a file between cast_vector_begin.h, which this includes otherwise, and this.
  *
  * The file ends with cast_vector_end.h.
@@ -188,51 +188,45 @@ static CAST_STEP(float8_of_f32)
     CAST_REST(DLPARK__CAST_FLOAT8_OF_F32);
 }
 
-static CAST_STEP(float16_of_f32)
+static inline CAST_TARGET CAST_U32 CAST_NAME(load)(const unsigned char *from)
 {
-    enum { out_nbytes = CAST_LANES * 2, in_nbytes = CAST_LANES * 4 };
-    const dlpark__cast_params known = *params;
+    CAST_U32 words;
 
-    if (known.shift == 13 && known.over == 0x7C00) {
-        CAST_EACH(CAST_LANES)
-        {
-            CAST_U32 bits;
-            memcpy(&bits, from, sizeof bits);
-            CAST_SAVE_HALF(to, bits);
-        }
-    } else if (known.shift == 13) {
-        CAST_EACH(CAST_LANES)
-        {
-            CAST_U32 bits;
-            memcpy(&bits, from, sizeof bits);
-            CAST_SAVE_HALF(to, CAST_NAME(clamp_half)(&known, bits));
-        }
-    } else if (known.over == 0x7F80) {
-        CAST_EACH(CAST_LANES)
-        {
-            CAST_U32 bits;
-            memcpy(&bits, from, sizeof bits);
-            CAST_SAVE16(to, CAST_NAME(narrow_brain_nosat)(bits));
-        }
-    } else {
-        CAST_EACH(CAST_LANES)
-        {
-            CAST_U32 bits;
-            memcpy(&bits, from, sizeof bits);
-            CAST_SAVE16(to, CAST_NAME(narrow_brain)(&known, bits));
-        }
-    }
-    CAST_REST(DLPARK__CAST_FLOAT16_OF_F32);
+    memcpy(&words, from, sizeof words);
+    return words;
 }
+
+/* A step from what `bits`, an expression of `from`, makes a float32 of, to float16 or bfloat16: a loop for each of the ways
+ * that the format and the mode allow. */
+#define CAST_FLOAT16_STEP(name, step, nbytes, bits)                                                                    \
+    static CAST_STEP(name)                                                                                             \
+    {                                                                                                                  \
+        enum { out_nbytes = CAST_LANES * 2, in_nbytes = CAST_LANES * (nbytes) };                                       \
+        const dlpark__cast_params known = *params;                                                                     \
+        if (known.over == 0x7C00 && known.shift == 13) {                                                               \
+            CAST_EACH(CAST_LANES) CAST_SAVE_HALF(to, bits);                                                            \
+        } else if (known.shift == 13) {                                                                                \
+            CAST_EACH(CAST_LANES) CAST_SAVE_HALF(to, CAST_NAME(clamp_half)(&known, bits));                             \
+        } else if (known.over == 0x7F80) {                                                                             \
+            CAST_EACH(CAST_LANES) CAST_SAVE16(to, CAST_NAME(narrow_brain_nosat)(bits));                                \
+        } else {                                                                                                       \
+            CAST_EACH(CAST_LANES) CAST_SAVE16(to, CAST_NAME(narrow_brain)(&known, bits));                              \
+        }                                                                                                              \
+        CAST_REST(step);                                                                                               \
+    }
+
+CAST_FLOAT16_STEP(float16_of_f32, DLPARK__CAST_FLOAT16_OF_F32, 4, CAST_NAME(load)(from))
+CAST_FLOAT16_STEP(float16_of_i16, DLPARK__CAST_FLOAT16_OF_I16, 2,
+                  (CAST_U32) __builtin_convertvector((CAST_I32)CAST_EXTEND16(from), CAST_F32))
 
 static CAST_STEP(float16_of_float16)
 {
     enum { out_nbytes = CAST_LANES * 2, in_nbytes = CAST_LANES * 2 };
     const dlpark__cast_params known = *params;
 
-    if (known.shift == 13 && known.over == 0x7C00) {
+    if (known.over == 0x7C00 && known.shift == 13) { /* bfloat16, of which NaN becomes quiet on its way */
         CAST_EACH(CAST_LANES)
-        CAST_SAVE_HALF(to, CAST_LOAD16(from) << 16); /* which makes NaN quiet */
+        CAST_SAVE_HALF(to, CAST_LOAD16(from) << 16);
     } else if (known.shift == 13) {
         CAST_EACH(CAST_LANES)
         CAST_SAVE_HALF(to, CAST_NAME(clamp_half)(&known, CAST_LOAD16(from) << 16));
@@ -244,6 +238,19 @@ static CAST_STEP(float16_of_float16)
         CAST_SAVE16(to, CAST_NAME(narrow_brain)(&known, (CAST_U32)CAST_WIDEN_HALF(from)));
     }
     CAST_REST(DLPARK__CAST_FLOAT16_OF_FLOAT16);
+}
+
+static CAST_STEP(float8_of_i16)
+{
+    enum { out_nbytes = CAST_LANES, in_nbytes = CAST_LANES * 2 };
+    const dlpark__cast_params known = *params;
+
+    CAST_EACH(CAST_LANES)
+    {
+        CAST_F32 numbers = __builtin_convertvector((CAST_I32)CAST_EXTEND16(from), CAST_F32);
+        CAST_SAVE8(to, CAST_NAME(narrow)(&known, (CAST_U32)numbers));
+    }
+    CAST_REST(DLPARK__CAST_FLOAT8_OF_I16);
 }
 
 /* ---- float32 and float64 ---- */
@@ -308,6 +315,8 @@ static CAST_STEP(odd_of_f64)
     [DLPARK__CAST_F32_OF_FLOAT16] = CAST_NAME(f32_of_float16),                                                         \
     [DLPARK__CAST_FLOAT8_OF_F32] = CAST_NAME(float8_of_f32),                                                           \
     [DLPARK__CAST_FLOAT16_OF_FLOAT16] = CAST_NAME(float16_of_float16),                                                 \
+    [DLPARK__CAST_FLOAT16_OF_I16] = CAST_NAME(float16_of_i16),                                                         \
+    [DLPARK__CAST_FLOAT8_OF_I16] = CAST_NAME(float8_of_i16),                                                           \
     [DLPARK__CAST_FLOAT16_OF_F32] = CAST_NAME(float16_of_f32), [DLPARK__CAST_F64_OF_F32] = CAST_NAME(f64_of_f32),      \
     [DLPARK__CAST_F32_OF_F64] = CAST_NAME(f32_of_f64), [DLPARK__CAST_ODD_OF_F64] = CAST_NAME(odd_of_f64),              \
     [DLPARK__CAST_FLOAT_OF_SIGNED_8] = CAST_NAME(float_of_int8),                                                       \

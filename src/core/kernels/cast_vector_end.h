@@ -8,6 +8,7 @@
 #undef CAST_F32
 #undef CAST_F32X
 #undef CAST_F64X
+#undef CAST_FLOAT16_STEP
 #undef CAST_FLOAT_OF
 #undef CAST_I32
 #undef CAST_I32X

@@ -212,6 +212,18 @@ CAST_OF_I32(saturate16, DLPARK__CAST_SATURATE_I32_8 + DLPARK__CAST_16, 2, CAST_S
 
 #if !defined(CAST_OWN_CONVERSIONS)
 /* To odd, as of float64; the way back overflows where the number became 2^31, and then is below every number. */
+static inline CAST_TARGET CAST_U32 CAST_NAME(odd)(CAST_I32 numbers)
+{
+    CAST_F32 near = __builtin_convertvector(numbers, CAST_F32);
+    CAST_I32 is_top = near >= 2147483648.0f;
+    CAST_I32 back = __builtin_convertvector((CAST_F32)((CAST_U32)near & ~(CAST_U32)is_top), CAST_I32);
+    CAST_I32 lost = is_top | (back != numbers);
+    CAST_I32 grew = is_top | ((numbers > 0) & (back > numbers)) | ((numbers < 0) & (back < numbers));
+
+    return (CAST_U32)((CAST_I32)near + grew) | ((CAST_U32)lost & 1);
+}
+#endif
+
 static CAST_STEP(odd_of_i32)
 {
     enum { out_nbytes = CAST_LANES * 4, in_nbytes = CAST_LANES * 4 };
@@ -220,14 +232,8 @@ static CAST_STEP(odd_of_i32)
     {
         CAST_I32 numbers;
         memcpy(&numbers, from, sizeof numbers);
-        CAST_F32 near = __builtin_convertvector(numbers, CAST_F32);
-        CAST_I32 is_top = near >= 2147483648.0f;
-        CAST_I32 back = __builtin_convertvector((CAST_F32)((CAST_U32)near & ~(CAST_U32)is_top), CAST_I32);
-        CAST_I32 lost = is_top | (back != numbers);
-        CAST_I32 grew = is_top | ((numbers > 0) & (back > numbers)) | ((numbers < 0) & (back < numbers));
-        CAST_U32 bits = (CAST_U32)((CAST_I32)near + grew) | ((CAST_U32)lost & 1);
+        CAST_U32 bits = CAST_NAME(odd)(numbers);
         memcpy(to, &bits, sizeof bits);
     }
     CAST_REST(DLPARK__CAST_ODD_OF_I32);
 }
-#endif
