@@ -318,22 +318,17 @@ static int convert_file(convert_job *job, const char *path, const dlpark_file_wr
 static int convert_run(const cli_call *call)
 {
     dlpark_file_write_options options = {.sync = cli_value(call, CONVERT_SYNC) != NULL};
-    dlpark_file_options reading = {.format = DLPARK_FILE_ANY};
     convert_job job = {.call = call};
     DLDataType dtype;
-    dlpark_error err;
 
     if (!convert_read_overflow(call, &job.cast.overflow) || !convert_read_align(call, &options.alignment_bytes) ||
-        !convert_read_dtype(call, &dtype) || !convert_check_renames(call) ||
-        !cli_read_format(call, CONVERT_FORMAT, &reading.format))
+        !convert_read_dtype(call, &dtype) || !convert_check_renames(call))
         return CLI_MISUSE;
-    dlpark_status status = dlpark_file_open(&job.file, call->operands[0], &reading, &err);
-    if (status != DLPARK_OK) {
-        cli_complain(call->verb, "%s", err.message);
-        return cli_exit_of(status);
-    }
+    int code = cli_open(call, call->operands[0], CONVERT_FORMAT, &job.file);
+    if (code != CLI_FINE)
+        return code;
     cli_watch_signals();
-    int code = CLI_UNREADABLE;
+    code = CLI_UNREADABLE;
     if (convert_plan(&job, cli_value(call, CONVERT_DTYPE) != NULL ? &dtype : NULL)) {
         options.metadata = job.pairs;
         options.nmetadata = job.npairs;

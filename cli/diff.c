@@ -244,22 +244,26 @@ static int diff_both(diff_job *job)
     return job->different > 0 && code < CLI_FAULTY ? CLI_FAULTY : code;
 }
 
+/* Both are opened before anything is said of one. */
+static int diff_open(diff_job *job)
+{
+    int worst = CLI_FINE;
+
+    for (int i = 0; i < 2 && worst != CLI_MISUSE; i++) {
+        int code = cli_open(job->call, job->call->operands[i], DIFF_FORMAT, &job->files[i]);
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}
+
 static int diff_run(const cli_call *call)
 {
-    dlpark_file_options reading = {.format = DLPARK_FILE_ANY};
     diff_job job = {.call = call};
     cli_json json = {0};
-    dlpark_error err;
-    int code = CLI_FINE;
 
-    if (!cli_read_format(call, DIFF_FORMAT, &reading.format) || !diff_read_tolerance(call, &job.tolerance))
+    if (!diff_read_tolerance(call, &job.tolerance))
         return CLI_MISUSE;
-    for (int i = 0; i < 2; i++) {
-        dlpark_status status = dlpark_file_open(&job.files[i], call->operands[i], &reading, &err);
-        if (status != DLPARK_OK)
-            cli_complain(call->verb, "%s", err.message);
-        code = cli_exit_of(status) > code ? cli_exit_of(status) : code;
-    }
+    int code = diff_open(&job);
     if (code == CLI_FINE) {
         cli_watch_signals();
         cli_progress_begin(&job.progress, dlpark_file_nbytes(job.files[0]));

@@ -263,3 +263,16 @@ bool cli_read_format(const cli_call *call, int option, dlpark_file_format *forma
     cli_complain(call->verb, "--format %s: expected safetensors", given);
     return false;
 }
+
+int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file)
+{
+    dlpark_file_options options = {.format = DLPARK_FILE_ANY};
+    dlpark_error err;
+
+    if (!cli_read_format(call, format, &options.format))
+        return CLI_MISUSE;
+    dlpark_status status = dlpark_file_open(file, path, &options, &err);
+    if (status != DLPARK_OK)
+        cli_complain(call->verb, "%s", err.message);
+    return cli_exit_of(status);
+}

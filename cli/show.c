@@ -161,23 +161,19 @@ static bool show_read_options(const cli_call *call, dlpark_text_options *options
 
 static int show_run(const cli_call *call)
 {
-    dlpark_file_options reading = {.format = DLPARK_FILE_ANY};
     dlpark_text_options options;
     dlpark_file *file = NULL;
-    dlpark_error err;
     cli_json json = {0};
     bool is_json = cli_value(call, SHOW_JSON) != NULL;
 
-    if (!cli_read_format(call, SHOW_FORMAT, &reading.format) || !show_read_options(call, &options))
+    if (!show_read_options(call, &options))
         return CLI_MISUSE;
-    dlpark_status status = dlpark_file_open(&file, call->operands[0], &reading, &err);
-    if (status != DLPARK_OK) {
-        cli_complain(call->verb, "%s", err.message);
-        return cli_exit_of(status);
-    }
+    int code = cli_open(call, call->operands[0], SHOW_FORMAT, &file);
+    if (code != CLI_FINE)
+        return code;
     if (is_json)
         cli_json_begin(&json, "dlpark.show/1", "tensors");
-    int code = show_each(call, file, &options, is_json ? &json : NULL);
+    code = show_each(call, file, &options, is_json ? &json : NULL);
     if (is_json)
         cli_json_end(&json);
     dlpark_file_release(&file);

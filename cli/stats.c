@@ -133,26 +133,20 @@ static int stats_each(stats_job *job)
 
 static int stats_run(const cli_call *call)
 {
-    dlpark_file_options reading = {.format = DLPARK_FILE_ANY};
     dlpark_file *file = NULL;
-    dlpark_error err;
     cli_json json = {0};
     stats_job job = {.call = call, .has_histogram = cli_value(call, STATS_HISTOGRAM) != NULL};
+    int code = cli_open(call, call->operands[0], STATS_FORMAT, &file);
 
-    if (!cli_read_format(call, STATS_FORMAT, &reading.format))
-        return CLI_MISUSE;
-    dlpark_status status = dlpark_file_open(&file, call->operands[0], &reading, &err);
-    if (status != DLPARK_OK) {
-        cli_complain(call->verb, "%s", err.message);
-        return cli_exit_of(status);
-    }
+    if (code != CLI_FINE)
+        return code;
     job.file = file;
     job.json = cli_value(call, STATS_JSON) != NULL ? &json : NULL;
     cli_watch_signals();
     cli_progress_begin(&job.progress, dlpark_file_nbytes(file) * (job.has_histogram ? 2 : 1));
     if (job.json != NULL)
         cli_json_begin(&json, "dlpark.stats/1", "tensors");
-    int code = stats_each(&job);
+    code = stats_each(&job);
     if (job.json != NULL)
         cli_json_end(&json);
     dlpark_file_release(&file);
