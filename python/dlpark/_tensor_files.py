@@ -84,7 +84,7 @@ class TensorFile(Mapping[str, Tensor]):
     # ---- The mapping ----
 
     def __getitem__(self, name: str) -> Tensor:
-        return from_dlpack(_files.take(self._handle, self._find(name), self._copy))
+        return self._take(name, self._copy)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all_names())
@@ -149,7 +149,7 @@ class TensorFile(Mapping[str, Tensor]):
         OSError
             It could not be read.
         """
-        return from_dlpack(_files.take(self._handle, self._find(name), True))
+        return self._take(name, True)
 
     def close(self) -> None:
         """Close the file. Tensors that were taken from it stay as they are. Closing twice is allowed."""
@@ -164,6 +164,9 @@ class TensorFile(Mapping[str, Tensor]):
         self.close()
 
     # ---- Within ----
+
+    def _take(self, name: str, copy: bool) -> Tensor:
+        return from_dlpack(_files.take(self._handle, self._find(name), copy))
 
     def _all_names(self) -> list[str]:
         if self._names is None:

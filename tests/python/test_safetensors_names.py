@@ -1,0 +1,211 @@
+"""dlpark.safetensors beside the package whose names it has: the same calls, the same answers."""
+
+import inspect
+import os
+
+import numpy as np
+import pytest
+import safetensors
+import safetensors.numpy
+
+import dlpark.safetensors
+import dlpark.safetensors.numpy
+
+BOTH = [safetensors, dlpark.safetensors]
+NUMPY = [safetensors.numpy, dlpark.safetensors.numpy]
+DTYPES = [np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_, np.complex64]
+
+
+def tensors():
+    made = {f"t.{np.dtype(d).name}": np.arange(12).reshape(3, 4).astype(d) for d in DTYPES}
+    return made | {"scalar": np.array(3.0), "none": np.zeros((2, 0), np.int8)}
+
+
+def errors():
+    return (safetensors.SafetensorError, dlpark.safetensors.SafetensorError)
+
+
+@pytest.fixture
+def path(tmp_path):
+    safetensors.numpy.save_file(tensors(), tmp_path / "x", metadata={"a": "b"})
+    return tmp_path / "x"
+
+
+@pytest.mark.parametrize("module, ours", [(safetensors.numpy, dlpark.safetensors.numpy), (safetensors, dlpark.safetensors)])
+def test_signatures_are_the_same(module, ours):
+    for name in ours.__all__:
+        theirs, mine = getattr(module, name), getattr(ours, name)
+        if inspect.isfunction(theirs):
+            assert [(p.name, p.kind, p.default) for p in inspect.signature(theirs).parameters.values()] == [
+                (p.name, p.kind, p.default) for p in inspect.signature(mine).parameters.values()
+            ]
+    assert [p for p in inspect.signature(dlpark.safetensors.safe_open).parameters] == ["filename", "framework", "device", "backend"]
+    public = {name for name in dir(safetensors.safe_open) if not name.startswith("_")}
+    assert public == {name for name in dir(dlpark.safetensors.safe_open) if not name.startswith("_")}
+
+
+def test_files_are_byte_for_byte_the_same(tmp_path):
+    for metadata in (None, {"format": "np"}):
+        for made in ({}, tensors()):
+            assert safetensors.numpy.save(made, metadata) == dlpark.safetensors.numpy.save(made, metadata)
+            for i, module in enumerate(NUMPY):
+                module.save_file(made, tmp_path / str(i), metadata)
+            assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
+
+
+@pytest.mark.parametrize("backend", ["mmap", "pread"])
+def test_what_is_loaded_is_the_same(path, backend):
+    theirs, ours = (module.load_file(path, backend=backend) for module in NUMPY)
+    assert list(theirs) == list(ours)
+    for name, array in theirs.items():
+        np.testing.assert_array_equal(ours[name], array, strict=True)
+        assert ours[name].flags.writeable == array.flags.writeable
+    for name, array in dlpark.safetensors.numpy.load(path.read_bytes()).items():
+        np.testing.assert_array_equal(array, theirs[name], strict=True)
+    before = path.read_bytes()
+    ours["t.int32"][:] = 9
+    assert path.read_bytes() == before
+
+
+def test_safe_open_answers_the_same(path):
+    with safetensors.safe_open(path, "np") as theirs, dlpark.safetensors.safe_open(path, "np") as ours:
+        assert theirs.keys() == ours.keys()
+        assert theirs.offset_keys() == ours.offset_keys()
+        assert theirs.metadata() == ours.metadata() == {"a": "b"}
+        for name in theirs.keys():
+            np.testing.assert_array_equal(ours.get_tensor(name), theirs.get_tensor(name), strict=True)
+        assert set(ours.get_tensors()) == set(theirs.get_tensors())
+        for index in (0, -1, slice(1, 3), (slice(None), slice(1, None)), (..., 0), (1, 2), slice(None), (slice(0, 2), slice(1, 3))):
+            a, b = theirs.get_slice("t.float32"), ours.get_slice("t.float32")
+            assert (a.get_shape(), a.get_dtype()) == (b.get_shape(), b.get_dtype())
+            np.testing.assert_array_equal(b[index], a[index])
+    dlpark.safetensors.numpy.save_file({}, path)
+    with dlpark.safetensors.safe_open(path, "np") as ours:
+        assert ours.metadata() is None and ours.keys() == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, path: m.safe_open(path, "np").get_tensor("x"),
+        lambda m, path: m.safe_open(path, "np").get_slice("x"),
+        lambda m, path: m.safe_open(path, "zz"),
+        lambda m, path: m.safe_open(path, "np", backend="zz"),
+        lambda m, path: m.safe_open(path, "np").get_slice("t.int8")[5],
+        lambda m, path: m.safe_open(path, "np").get_slice("t.int8")["x"],
+        lambda m, path: m.safe_open(path, "np").get_slice("t.int8")[0, 0, 0],
+        lambda m, path: m.deserialize(b"xx"),
+        lambda m, path: closed(m, path).keys(),
+    ],
+)
+def test_errors_are_of_the_same_kind(call, path):
+    for module in BOTH:
+        with pytest.raises(module.SafetensorError):
+            call(module, path)
+
+
+def closed(module, path):
+    with module.safe_open(path, "np") as file:
+        return file
+
+
+@pytest.mark.parametrize("module", NUMPY)
+def test_refusals_of_numpys_functions(module, tmp_path):
+    with pytest.raises(errors()):
+        module.save({"a": np.zeros(1, np.complex128)})
+    with pytest.raises(errors()):
+        module.save_file({"a": np.zeros(1)}, tmp_path / "no" / "x")
+    with pytest.raises(errors()):
+        module.load(b"xx")
+    with pytest.raises(TypeError, match="metadata"):
+        module.save({"a": np.zeros(1)}, {"a": 1})
+    with pytest.raises(TypeError, match="tensor_dict"):
+        module.save({1: np.zeros(1)})
+    with pytest.raises(FileNotFoundError, match="No such file or directory"):
+        module.load_file(tmp_path / "absent")
+    with pytest.raises(AttributeError):
+        module.save({"a": 3})
+
+
+def test_deserialize_is_the_same(path):
+    theirs, ours = (dict(module.deserialize(path.read_bytes())) for module in BOTH)
+    assert theirs == ours
+
+
+def test_where_ours_is_better():
+    """Strides and names that the reference writes wrongly."""
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    loaded = dlpark.safetensors.numpy.load(dlpark.safetensors.numpy.save({"t": array.T, "big": array.astype(">f4")}))
+    np.testing.assert_array_equal(loaded["t"], array.T)
+    np.testing.assert_array_equal(loaded["big"], array)
+    with pytest.raises(dlpark.safetensors.SafetensorError, match="__metadata__"):
+        dlpark.safetensors.numpy.save({"__metadata__": array})
+
+
+def test_the_module_is_not_imported_with_dlpark():
+    import subprocess
+    import sys
+
+    program = "import dlpark, sys; assert 'dlpark.safetensors' not in sys.modules; import dlpark.safetensors; assert 'numpy' not in sys.modules and 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ)
+
+
+# ---- PyTorch ----
+
+
+@pytest.mark.partner("torch")
+def test_torch_is_the_same_both_ways(tmp_path):
+    import safetensors.torch
+    import torch
+
+    import dlpark.safetensors.torch
+
+    names = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "uint16", "uint32", "uint64"]
+    made = {name: torch.arange(1, 13).reshape(3, 4).to(torch.float32).to(getattr(torch, name)) for name in names}
+    made |= {"scalar": torch.tensor(3.0), "none": torch.zeros(2, 0), "packed": torch.arange(8, dtype=torch.uint8).reshape(2, 4).view(torch.float4_e2m1fn_x2)}
+    modules = [safetensors.torch, dlpark.safetensors.torch]
+    assert modules[0].save(made, {"a": "b"}) == modules[1].save(made, {"a": "b"})
+    for module in modules:
+        module.save_file(made, tmp_path / "x")
+        for backend in ("mmap", "pread"):
+            for other in modules:
+                if other is safetensors.torch and backend == "pread":
+                    continue  # it cannot read packed pairs in this way
+                loaded = other.load_file(tmp_path / "x", backend=backend)
+                assert set(loaded) == set(made)
+                for name, tensor in made.items():
+                    assert loaded[name].dtype == tensor.dtype and loaded[name].shape == tensor.shape
+                    assert torch.equal(loaded[name].reshape(-1).view(torch.uint8), tensor.reshape(-1).view(torch.uint8)), name
+    before = (tmp_path / "x").read_bytes()
+    mapped = dlpark.safetensors.torch.load_file(tmp_path / "x")["int32"]
+    mapped += 1
+    assert (tmp_path / "x").read_bytes() == before
+    assert {k: v.tolist() for k, v in dlpark.safetensors.torch.load(before).items() if k == "int8"} == {"int8": made["int8"].tolist()}
+
+
+@pytest.mark.partner("torch")
+def test_torch_refuses_the_same(tmp_path):
+    import safetensors.torch
+    import torch
+
+    import dlpark.safetensors.torch
+
+    a = torch.zeros(4, 4)
+    for module in (safetensors.torch, dlpark.safetensors.torch):
+        for bad, error in (({"a": a.t()[:, 1:]}, ValueError), ({"a": a, "b": a}, RuntimeError), ({"a": a[:2], "b": a[1:]}, RuntimeError), ({"a": 3}, ValueError), ({"a": a.to_sparse()}, ValueError), ([a], ValueError)):
+            with pytest.raises(error):
+                module.save_file(bad, tmp_path / "x")
+        module.save_file({"a": a[:2], "b": a[2:], "grad": torch.zeros(2, requires_grad=True)}, tmp_path / "x")
+    assert not list(tmp_path.glob(".dlpark-*"))
+
+
+@pytest.mark.partner("jax")
+def test_jax_gets_its_own(tmp_path):
+    import jax
+
+    dlpark.safetensors.numpy.save_file({"x": np.arange(3, dtype=np.float32)}, tmp_path / "x")
+    with dlpark.safetensors.safe_open(tmp_path / "x", "flax") as file:
+        array = file.get_tensor("x")
+    assert isinstance(array, jax.Array) and array.tolist() == [0, 1, 2]
+    with dlpark.safetensors.safe_open(tmp_path / "x", "dlpark") as file:
+        assert isinstance(file.get_tensor("x"), dlpark.Tensor)
