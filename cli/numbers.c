@@ -71,11 +71,21 @@ double cli_numbers_deviation(const cli_numbers *numbers)
     return numbers->finite > 0 ? sqrt(numbers->squares / (double)numbers->finite) : NAN;
 }
 
+/* In halves, as the way from the least to the greatest may be longer than any double; within bounds even where the file
+ * has changed since they were found. */
+static int numbers_bin(const cli_numbers *numbers, double value)
+{
+    double width = numbers->greatest / 2 - numbers->least / 2;
+    double part = width > 0 ? (value / 2 - numbers->least / 2) / width : 0;
+
+    return part >= 1 ? CLI_BINS - 1 : part > 0 ? (int)(part * CLI_BINS) : 0;
+}
+
 dlpark_status cli_numbers_histogram(cli_numbers *numbers, const dlpark_file *file, int64_t index, DLDataType dtype,
                                     cli_progress *progress, dlpark_error *err)
 {
     cli_elements elements;
-    double *values = NULL, least = numbers->least, width = numbers->greatest - least;
+    double *values = NULL;
     int64_t count;
 
     memset(numbers->bins, 0, sizeof numbers->bins);
@@ -83,11 +93,9 @@ dlpark_status cli_numbers_histogram(cli_numbers *numbers, const dlpark_file *fil
     dlpark_status status = DLPARK_OK;
     while (status == DLPARK_OK && elements.done < elements.numel && !cli_is_interrupted()) {
         status = cli_numbers_next(&elements, &values, &count, err);
-        for (int64_t i = 0; status == DLPARK_OK && i < count; i++) {
-            double part = width > 0 ? (values[i] - least) / width : 0;
+        for (int64_t i = 0; status == DLPARK_OK && i < count; i++)
             if (isfinite(values[i]))
-                numbers->bins[part >= 1 ? CLI_BINS - 1 : (int)(part * CLI_BINS)]++;
-        }
+                numbers->bins[numbers_bin(numbers, values[i])]++;
         cli_progress_add(progress, status == DLPARK_OK ? (uint64_t)count * dtype.bits / 8 : 0);
     }
     cli_elements_end(&elements);

@@ -21,7 +21,7 @@ static void stats_draw(const cli_numbers *numbers)
 {
     enum { WIDTH = 50 };
     int64_t most = 1;
-    double step = (numbers->greatest - numbers->least) / CLI_BINS;
+    double step = numbers->greatest / CLI_BINS - numbers->least / CLI_BINS;
 
     for (int i = 0; i < CLI_BINS; i++)
         most = numbers->bins[i] > most ? numbers->bins[i] : most;
@@ -45,8 +45,8 @@ static void stats_print(const char *name, const dlpark_file_entry *entry, const 
     if (numbers->finite > 0)
         printf("  min %.6g  max %.6g  mean %.6g  std %.6g\n", numbers->least, numbers->greatest, numbers->mean,
                cli_numbers_deviation(numbers));
-    printf("  %lld numbers, %lld zero%s", (long long)numbers->count, (long long)numbers->zeros,
-           numbers->zeros == 1 ? "" : "s");
+    printf("  %lld number%s, %lld zero%s", (long long)numbers->count, numbers->count == 1 ? "" : "s",
+           (long long)numbers->zeros, numbers->zeros == 1 ? "" : "s");
     if (numbers->nans > 0)
         printf(", %lld NaN", (long long)numbers->nans);
     if (numbers->infinities > 0)

@@ -47,8 +47,9 @@ typedef enum dlpark_file_format {
 /** What a packed pair of float4 is taken for. DLPack consumers disagree. Four bytes in every build. */
 typedef enum dlpark_file_float4 {
     DLPARK_FILE_FLOAT4_LOGICAL = 0, /**< float4_e2m1fn, one lane, the shape that the file says */
-    DLPARK_FILE_FLOAT4_PAIRS,       /**< float4_e2m1fn of 2 lanes, the last extent halved: PyTorch's float4_e2m1fn_x2 */
-    DLPARK_FILE_FLOAT4_BYTES,       /**< uint8, the last extent halved */
+    DLPARK_FILE_FLOAT4_PAIRS,       /**< float4_e2m1fn of 2 lanes, the last extent halved: PyTorch's float4_e2m1fn_x2;
+                                         a tensor whose last extent is odd stays logical */
+    DLPARK_FILE_FLOAT4_BYTES,       /**< uint8, the last extent halved; the same */
     DLPARK_FILE_FLOAT4_PIN_32 = 0x7fffffff
 } dlpark_file_float4;
 
@@ -116,7 +117,7 @@ DLPARK_API void dlpark_file_release(dlpark_file **file);
 /** The format; never DLPARK_FILE_ANY. */
 DLPARK_API dlpark_file_format dlpark_file_format_of(const dlpark_file *file);
 
-/** "safetensors". A static string; "unknown" for a number that is no format. */
+/** "safetensors". A static string; "any" for DLPARK_FILE_ANY, "unknown" for a number that is no format. */
 DLPARK_API const char *dlpark_file_format_name(dlpark_file_format format);
 
 /** How many tensors there are. They have the numbers from 0 on in the order of their bytes. */
@@ -162,7 +163,8 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_metadata_get(const dlpark_
  *
  * @param index  in. As for dlpark_file_entry_get().
  * @param view   out. READ_ONLY unless the file was opened `is_private`. Not written on failure.
- * @return DLPARK_OK; DLPARK_E_INDEX; DLPARK_E_MEMORY (no room for the mapping); DLPARK_E_UNSUPPORTED (more than 64
+ * @return DLPARK_OK; DLPARK_E_INDEX; DLPARK_E_MEMORY (no room for the mapping); DLPARK_E_IO, DLPARK_E_PERMISSION (it
+ *         cannot be mapped); DLPARK_E_UNSUPPORTED (more than 64
  *         dimensions; or the bytes are in another order than this machine's: dlpark_file_load() swaps them).
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_view(dlpark_file *file, int64_t index, dlpark_view *view,

@@ -106,6 +106,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_put_bytes(dlpark_fi
  * Gives the file its name, when every byte was written. Ends the writer, on failure too: then the path is as it was.
  *
  * @param writer  in, taken. NULL after.
+ *                With `sync` a failure to bring the folder's list of names to the disk comes after the file has its name.
  * @return DLPARK_OK; DLPARK_E_ARGUMENT (names the first tensor that lacks bytes); as dlpark_file_save().
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_finish(dlpark_file_writer **writer, dlpark_error *err);

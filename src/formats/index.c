@@ -128,12 +128,14 @@ void dlpark__index_sort(dlpark__index *index)
 
 bool dlpark__index_find_names(dlpark__index *index, int64_t *twin)
 {
-    *twin = -1;
-    if (!dlpark__names_begin(&index->names, index->text, index->entries, sizeof *index->entries, index->count))
+    size_t i = (size_t)(*twin + 1);
+
+    if (i == 0 &&
+        !dlpark__names_begin(&index->names, index->text, index->entries, sizeof *index->entries, index->count))
         return false;
-    for (size_t i = 0; i < index->count; i++)
-        if (dlpark__names_add(&index->names, i) >= 0 && *twin < 0)
-            *twin = (int64_t)i;
+    while (i < index->count && dlpark__names_add(&index->names, i) < 0)
+        i++;
+    *twin = i < index->count ? (int64_t)i : -1;
     return true;
 }
 

@@ -57,8 +57,8 @@ bool dlpark__index_add_pair(dlpark__index *index, dlpark__span_text key, dlpark_
 /* Brings the entries into the order of their bytes; those without bytes come first at their place. */
 void dlpark__index_sort(dlpark__index *index);
 
-/* Makes the table of names. E_FORMAT never: `twin` is the first entry whose name an earlier one has, -1: none. False: out
- * of memory. */
+/* Makes the table of names, up to an entry whose name an earlier one has: `twin` is -1 before, and that entry after. Called
+ * again with it, goes on behind it. -1 after: the table is whole. False: out of memory. */
 bool dlpark__index_find_names(dlpark__index *index, int64_t *twin);
 
 /* Gives back what was reserved and not used. */

@@ -47,18 +47,29 @@ static void replace_name_fill(char *digits)
         digits[i] = "0123456789abcdef"[random & 15];
 }
 
-/* What open() gives. Nobody else may look into it while it is written: who may read the old file is settled at its end. */
-static int replace_create(char *temporary, size_t digits)
+/* What open() gives, and the mode that the umask leaves a new file. Until the file is whole nobody else may look into it. */
+static int replace_create(char *temporary, size_t digits, mode_t *mode)
 {
+    struct stat status;
     int descriptor = -1;
 
     for (int attempt = 0; attempt < REPLACE_ATTEMPTS && descriptor < 0; attempt++) {
         replace_name_fill(temporary + digits);
-        descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (descriptor < 0 && errno != EEXIST && errno != EINTR)
             break;
     }
-    return descriptor;
+    if (descriptor < 0)
+        return -1;
+    if (fstat(descriptor, &status) == 0 && fchmod(descriptor, 0600) == 0) {
+        *mode = status.st_mode & 0777;
+        return descriptor;
+    }
+    int failed = errno;
+    (void)close(descriptor);
+    (void)unlink(temporary);
+    errno = failed;
+    return -1;
 }
 
 /* ---- Begin and end ---- */
@@ -69,14 +80,15 @@ dlpark_status dlpark__replace_begin(dlpark__replace *replace, const char *path, 
     size_t digits;
 
     *replace = (dlpark__replace){.descriptor = -1, .name = dlpark__source_name_of(path)};
-    if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+    /* A rename would put a file in the place of a device, or of a link to one. */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
         return dlpark_error_set(err, DLPARK_E_IO, "%s: exists and is not a regular file", replace->name.text);
     replace->path = malloc(strlen(path) + 1);
     replace->temporary = replace_name_new(path, &digits);
     int failed = ENOMEM;
     if (replace->path != NULL && replace->temporary != NULL) {
         memcpy(replace->path, path, strlen(path) + 1);
-        replace->descriptor = replace_create(replace->temporary, digits);
+        replace->descriptor = replace_create(replace->temporary, digits, &replace->mode);
         failed = replace->descriptor < 0 ? errno : 0;
     }
     if (failed == 0 && (nbytes > INT64_MAX || ftruncate(replace->descriptor, (off_t)nbytes) != 0))
@@ -108,15 +120,10 @@ void dlpark__replace_abandon(dlpark__replace *replace)
 static int replace_set_mode(const dlpark__replace *replace)
 {
     struct stat status;
-    mode_t mode;
+    mode_t mode = replace->mode;
 
-    if (lstat(replace->path, &status) == 0 && S_ISREG(status.st_mode)) {
+    if (lstat(replace->path, &status) == 0 && S_ISREG(status.st_mode))
         mode = status.st_mode & 0777;
-    } else { /* there is no other way to ask for it */
-        mode_t mask = umask(0);
-        (void)umask(mask);
-        mode = 0666 & ~mask;
-    }
     return fchmod(replace->descriptor, mode) == 0 ? 0 : errno;
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <dlpark/status.h>
 
@@ -17,6 +18,7 @@ typedef struct dlpark__replace {
     int descriptor;
     char *path;      /* of the file to be; ours */
     char *temporary; /* what it is called until then */
+    mode_t mode;     /* of a new file */
     dlpark__source_name name;
 } dlpark__replace;
 
@@ -27,7 +29,8 @@ dlpark_status dlpark__replace_begin(dlpark__replace *replace, const char *path, 
 dlpark_status dlpark__replace_write(const dlpark__replace *replace, uint64_t offset, const void *bytes, size_t nbytes,
                                     dlpark_error *err);
 
-/* Gives it its name; `sync`: returns when that is on the disk. On failure the old file is there, and the new one gone. */
+/* Gives it its name; `sync`: returns when that is on the disk. On failure the old file is there, and the new one gone;
+ * but where the folder alone could not be brought to the disk. */
 dlpark_status dlpark__replace_commit(dlpark__replace *replace, bool sync, dlpark_error *err);
 
 /* Ends one that was begun and not committed. */

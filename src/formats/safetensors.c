@@ -112,27 +112,37 @@ static void safetensors_check_cover(dlpark__safetensors_reader *reader)
 static dlpark_status safetensors_check_names(dlpark__safetensors_reader *reader, dlpark_error *err)
 {
     dlpark__index *index = reader->index;
-    dlpark__names keys = {0};
-    int64_t twin;
-    bool is_told = false;
+    int64_t twin = -1;
 
-    if (!dlpark__index_find_names(index, &twin))
-        return dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
-    if (twin >= 0) {
+    do {
+        if (!dlpark__index_find_names(index, &twin))
+            return dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
+        if (twin < 0)
+            break;
         dlpark__span_text name = index->entries[twin].name;
-        dlpark__file_fault_place place = {"duplicate", DLPARK__SAFETENSORS_PREFIX + (uint64_t)name.at,
+        dlpark__file_fault_place place = {"duplicate", DLPARK__SAFETENSORS_PREFIX + (uint64_t)name.at - 1,
                                           index->text + name.at, name.nbytes};
         if (!dlpark__file_faults_add(reader->faults, DLPARK_E_FORMAT, &place, "there are two tensors of this name"))
-            return DLPARK_OK;
-    }
+            break;
+    } while (true);
+    return DLPARK_OK;
+}
+
+static dlpark_status safetensors_check_keys(dlpark__safetensors_reader *reader, dlpark_error *err)
+{
+    const dlpark__index *index = reader->index;
+    dlpark__names keys = {0};
+
     if (!dlpark__names_begin(&keys, index->text, index->pairs, sizeof *index->pairs, index->pairs_count))
         return dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
-    for (size_t i = 0; i < index->pairs_count && !is_told; i++) {
+    for (size_t i = 0; i < index->pairs_count; i++) {
         dlpark__span_text key = index->pairs[i].key;
-        is_told = dlpark__names_add(&keys, i) >= 0;
-        if (is_told)
-            SAFETENSORS_HEADER_FAULT(reader, "duplicate", key.at, "__metadata__ has two keys '%s'",
-                                     dlpark_file_name_text(index->text + key.at, key.nbytes).text);
+        if (dlpark__names_add(&keys, i) < 0)
+            continue;
+        SAFETENSORS_HEADER_FAULT(reader, "duplicate", key.at - 1, "__metadata__ has two keys '%s'",
+                                 dlpark_file_name_text(index->text + key.at, key.nbytes).text);
+        if (!reader->faults->lists)
+            break;
     }
     dlpark__names_end(&keys);
     return DLPARK_OK;
@@ -208,6 +218,8 @@ static dlpark_status safetensors_read(const dlpark__format_job *job, dlpark_erro
     dlpark__index_trim(job->index);
     dlpark__index_sort(job->index);
     DLPARK_TRY(safetensors_check_names(&reader, err));
+    if (job->faults->count == 0 || job->faults->lists)
+        DLPARK_TRY(safetensors_check_keys(&reader, err));
     if (job->faults->count == 0 || job->faults->lists)
         safetensors_check_cover(&reader);
     for (size_t i = 0; i < job->index->count; i++)

@@ -83,6 +83,9 @@ static dlpark_status safetensors_write_item(safetensors_item *item, const dlpark
     if (item->type < 0)
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "tensor '%s': safetensors has no dtype for %s",
                                 dlpark__write_name(part).text, dlpark_dtype_long_name(kind.dtype).text);
+    if (kind.dtype.lanes == 2 && kind.ndim == 0) /* the file has no shape for it */
+        return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "tensor '%s': a lone pair of float4 needs a dimension",
+                                dlpark__write_name(part).text);
     DLPARK_TRY(safetensors_write_bits(part, &kind, &bits, err));
     if (bits % 8 != 0)
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,

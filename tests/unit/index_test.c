@@ -243,11 +243,17 @@ static void first_twin_is_told(void **state)
             dlpark__index_entry entry = entry_of((uint64_t)i, 1, (uint32_t)i);
             assert_true(dlpark__index_add(&index, &entry, NULL));
         }
+        twin = -1;
         failing_alloc_arm(1);
         assert_false(dlpark__index_find_names(&index, &twin));
         failing_alloc_arm(0);
         assert_true(dlpark__index_find_names(&index, &twin));
         assert_int_equal(twin, count > 3 ? 3 : -1);
+        while (twin >= 0) {
+            int64_t before = twin;
+            assert_true(dlpark__index_find_names(&index, &twin));
+            assert_true(twin < 0 || twin > before);
+        }
         assert_int_equal(dlpark__names_find(&index.names, "a", 1), count > 0 ? 0 : -1);
         dlpark__index_end(&index);
     }

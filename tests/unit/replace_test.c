@@ -11,7 +11,7 @@
 
 /* ---- System calls that fail when they are told to ---- */
 
-enum { OPEN, FTRUNCATE, PWRITE, FCHMOD, FSYNC, CLOSE, RENAME, CALLS };
+enum { OPEN, FSTAT, FTRUNCATE, PWRITE, FCHMOD, FSYNC, CLOSE, RENAME, CALLS };
 
 static struct {
     int first, past, number, count;
@@ -40,6 +40,7 @@ static bool fails_now(int call)
 }
 
 int __real_open(const char *path, int flags, ...);
+int __real_fstat(int descriptor, struct stat *status);
 int __real_ftruncate(int descriptor, off_t nbytes);
 ssize_t __real_pwrite(int descriptor, const void *from, size_t nbytes, off_t offset);
 int __real_fchmod(int descriptor, mode_t mode);
@@ -47,6 +48,7 @@ int __real_fsync(int descriptor);
 int __real_close(int descriptor);
 int __real_rename(const char *from, const char *to);
 int __wrap_open(const char *path, int flags, ...);
+int __wrap_fstat(int descriptor, struct stat *status);
 int __wrap_ftruncate(int descriptor, off_t nbytes);
 ssize_t __wrap_pwrite(int descriptor, const void *from, size_t nbytes, off_t offset);
 int __wrap_fchmod(int descriptor, mode_t mode);
@@ -65,6 +67,11 @@ int __wrap_open(const char *path, int flags, ...)
     int descriptor = fails_now(OPEN) ? -1 : __real_open(path, flags, mode);
     open_now += descriptor >= 0;
     return descriptor;
+}
+
+int __wrap_fstat(int descriptor, struct stat *status)
+{
+    return fails_now(FSTAT) ? -1 : __real_fstat(descriptor, status);
 }
 
 int __wrap_ftruncate(int descriptor, off_t nbytes)
@@ -254,6 +261,17 @@ static void a_link_is_replaced(void **state)
     assert_int_equal(lstat(target, &status), -1);
 }
 
+static void a_link_to_a_device_is_not(void **state)
+{
+    (void)state;
+    struct stat status;
+
+    assert_int_equal(symlink("/dev/null", path), 0);
+    assert_fails(DLPARK_E_IO, "not a regular file", replace_by("new", false, e));
+    assert_int_equal(lstat(path, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+}
+
 static void names_that_are_taken_are_passed_over(void **state)
 {
     (void)state;
@@ -303,6 +321,7 @@ static void a_failing_call_leaves_the_old_file(void **state)
         {PWRITE, ENOSPC, DLPARK_E_IO, "No space left"},
         {PWRITE, EIO, DLPARK_E_IO, "Input/output"},
         {FCHMOD, EPERM, DLPARK_E_PERMISSION, "not permitted"},
+        {FSTAT, EIO, DLPARK_E_IO, "Input/output"},
         {FSYNC, EIO, DLPARK_E_IO, "Input/output"},
         {CLOSE, EDQUOT, DLPARK_E_IO, "quota"},
         {RENAME, EXDEV, DLPARK_E_IO, "link"},
@@ -393,6 +412,7 @@ int main(void)
         in_a_folder(holes_are_zeros),
         in_a_folder(the_mode_is_kept),
         in_a_folder(a_link_is_replaced),
+        in_a_folder(a_link_to_a_device_is_not),
         in_a_folder(names_that_are_taken_are_passed_over),
         in_a_folder(what_is_no_file_is_not_replaced),
         in_a_folder(a_failing_call_leaves_the_old_file),

@@ -354,7 +354,7 @@ static void header_is_one_object(void **state)
         {"{'__metadata__':{'a':'b',}}", "a name in quotation marks"},
         {"{'__metadata__':{},'__metadata__':{}}", "there are two \"__metadata__\" (byte 27)"},
         {"{'__metadata__':null,'__meta\\u0064ata__':{}}", "there are two \"__metadata__\""},
-        {"{'__metadata__':{'a':'1','b':'2','\\u0061':'3'}}", "__metadata__ has two keys 'a' (byte 42)"},
+        {"{'__metadata__':{'a':'1','b':'2','\\u0061':'3'}}", "__metadata__ has two keys 'a' (byte 41)"},
         {"{'__metadata__':{'a':'1','b':'2','b':'3','c':'','a':''}}", "__metadata__ has two keys 'b'"},
         {"{'t':{'dtype':'U8','shape':[],'data_offsets':[0,1]}", "',' or '}' is expected here, not the end"},
         {"{'t':{'dtype':'U8','shape':[],'data_offsets':[0,1]},}", "a name in quotation marks"},

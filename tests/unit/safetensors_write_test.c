@@ -121,6 +121,8 @@ static void sub_byte_types_have_whole_bytes(void **state)
                          "'c':{'dtype':'F4','shape':[3,4],'data_offsets':[6,12]},"
                          "'d':{'dtype':'F4','shape':[0,3],'data_offsets':[12,12]}}");
     dlpark__write_plan_end(&plan);
+    const dlpark_file_part lone[] = {part_of("x", pairs, 0, NULL)};
+    assert_fails(DLPARK_E_UNSUPPORTED, "a lone pair of float4", dlpark__safetensors_plan(&plan, lone, 1, &options, e));
     const dlpark_file_part bad[] = {part_of("x", f4, 1, odd)}, bad6[] = {part_of("x", f6, 1, odd)};
     assert_fails(DLPARK_E_UNSUPPORTED, "tensor 'x': 12 bits of", dlpark__safetensors_plan(&plan, bad, 1, &options, e));
     assert_fails(DLPARK_E_UNSUPPORTED, "tensor 'x': 18 bits of", dlpark__safetensors_plan(&plan, bad6, 1, &options, e));

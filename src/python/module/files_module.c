@@ -1,6 +1,6 @@
 /*
  * The extension module dlpark._files: tensor files as handles, their tensors as DLPack capsules. Its arguments are those of
- * python/dlpark/_files.py, which checks what people write; here every argument is given, by position.
+ * python/dlpark/_tensor_files.py, which checks what people write; here every argument is given, by position.
  */
 #include "kit.h"
 
