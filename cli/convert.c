@@ -265,18 +265,16 @@ static dlpark_status convert_tensor_elements(convert_job *job, dlpark_file_write
 {
     cli_elements elements;
     dlpark_view piece;
-    uint64_t offset = 0;
 
     DLPARK_TRY(cli_elements_begin(&elements, job->file, job->tensors[number].index, job->parts[number].dtype, err));
     elements.cast = job->cast;
     dlpark_status status = DLPARK_OK;
     while (status == DLPARK_OK && elements.done < elements.numel && !cli_is_interrupted()) {
+        int64_t first = elements.done;
         status = cli_elements_next(&elements, &piece, err);
         if (status != DLPARK_OK)
             break;
-        int64_t nbytes = dlpark_view_nbytes(&piece);
-        status = dlpark_file_writer_put_bytes(writer, number, offset, piece.data, (size_t)nbytes, err);
-        offset += (uint64_t)nbytes;
+        status = dlpark_file_writer_put_range(writer, number, first, &piece, err);
         cli_progress_add(progress, (uint64_t)(dlpark_view_numel(&piece) * elements.from.bits / 8));
     }
     cli_elements_end(&elements);
@@ -295,6 +293,22 @@ static dlpark_status convert_write(convert_job *job, dlpark_file_writer *writer,
     return status;
 }
 
+/* The file could be read: what cannot be made of it is the command line's. */
+static int convert_exit_of(dlpark_status status)
+{
+    switch (status) {
+    case DLPARK_E_ARGUMENT:
+    case DLPARK_E_UNSUPPORTED:
+    case DLPARK_E_DTYPE:
+    case DLPARK_E_VALUE:
+        return CLI_MISUSE;
+    case DLPARK_E_RANK:
+        return CLI_FAULTY;
+    default:
+        return cli_exit_of(status);
+    }
+}
+
 static int convert_file(convert_job *job, const char *path, const dlpark_file_write_options *options)
 {
     dlpark_file_writer *writer = NULL;
@@ -303,16 +317,17 @@ static int convert_file(convert_job *job, const char *path, const dlpark_file_wr
 
     if (status == DLPARK_OK)
         status = convert_write(job, writer, &err);
-    if (status == DLPARK_OK && !cli_is_interrupted())
+    bool is_interrupted = cli_is_interrupted(); /* from here on the file is whole: a wish to end comes too late */
+    if (status == DLPARK_OK && !is_interrupted)
         status = dlpark_file_writer_finish(&writer, &err);
     dlpark_file_writer_release(&writer);
-    if (cli_is_interrupted()) {
+    if (is_interrupted) {
         cli_complain(job->call->verb, "interrupted; %s is as it was", path);
         return cli_interrupted();
     }
     if (status != DLPARK_OK)
         cli_complain(job->call->verb, "%s", err.message);
-    return cli_exit_of(status);
+    return convert_exit_of(status);
 }
 
 static int convert_run(const cli_call *call)

@@ -56,6 +56,25 @@ static void diff_add(const diff_job *job, diff_numbers *numbers, const double *a
     }
 }
 
+/* Integers of 64 bits, of which doubles would hide the last. */
+static void diff_add_integers(const diff_job *job, diff_numbers *numbers, const dlpark_view *a, const dlpark_view *b,
+                              int64_t first)
+{
+    const uint64_t *left = a->data, *right = b->data;
+    bool is_signed = a->dtype.code == kDLInt;
+
+    for (int64_t i = 0; i < dlpark_view_numel(a); i++) {
+        bool is_less = is_signed ? (int64_t)left[i] < (int64_t)right[i] : left[i] < right[i];
+        uint64_t distance = is_less ? right[i] - left[i] : left[i] - right[i];
+        if (distance > 0 && (double)distance > job->tolerance)
+            numbers->count++;
+        if ((double)distance > numbers->largest) {
+            numbers->largest = (double)distance;
+            numbers->largest_at = first + i;
+        }
+    }
+}
+
 /* Complex numbers differ by the magnitude of their difference. */
 static void diff_add_complex(const diff_job *job, diff_numbers *numbers, const double *a, const double *b,
                              int64_t count, int64_t first)
@@ -79,7 +98,9 @@ static dlpark_status diff_pieces(diff_job *job, cli_elements *elements, diff_num
         DLPARK_TRY(cli_elements_next(&elements[0], &pieces[0], err));
         DLPARK_TRY(cli_elements_next(&elements[1], &pieces[1], err));
         int64_t count = dlpark_view_numel(&pieces[0]);
-        if (elements[0].to.code == kDLComplex)
+        if (elements[0].to.code == kDLInt || elements[0].to.code == kDLUInt)
+            diff_add_integers(job, numbers, &pieces[0], &pieces[1], first);
+        else if (elements[0].to.code == kDLComplex)
             diff_add_complex(job, numbers, pieces[0].data, pieces[1].data, count, first);
         else
             diff_add(job, numbers, pieces[0].data, pieces[1].data, count, first);
@@ -146,7 +167,12 @@ static void diff_show_index(const dlpark_file_entry *entry, int64_t at, char *te
 static bool diff_kinds(diff_job *job, const char *name, const dlpark_file_entry entries[2])
 {
     char text[3000];
-    bool same_shape = entries[0].ndim == entries[1].ndim && entries[0].ndim <= DLPARK_MAX_NDIM &&
+    if (entries[0].ndim > DLPARK_MAX_NDIM || entries[1].ndim > DLPARK_MAX_NDIM) {
+        snprintf(text, sizeof text, "has more than %d dimensions, and is not compared", DLPARK_MAX_NDIM);
+        diff_tell(job, name, "rank", text, NULL);
+        return false;
+    }
+    bool same_shape = entries[0].ndim == entries[1].ndim &&
                       memcmp(entries[0].shape, entries[1].shape, (size_t)entries[0].ndim * sizeof(int64_t)) == 0;
 
     if (!same_shape) {
@@ -161,6 +187,19 @@ static bool diff_kinds(diff_job *job, const char *name, const dlpark_file_entry 
     return same_shape;
 }
 
+/* What the numbers of both are compared as: one dtype that holds those of either. A float beside an integer of 64 bits is
+ * compared as doubles are. */
+static DLDataType diff_common(const dlpark_file_entry entries[2])
+{
+    DLDataType a = entries[0].dtype, b = entries[1].dtype;
+
+    if (a.code == kDLComplex || b.code == kDLComplex)
+        return (DLDataType){kDLComplex, 128, 1};
+    if (a.bits == 64 && b.bits == 64 && a.code == b.code && (a.code == kDLInt || a.code == kDLUInt))
+        return a;
+    return DLPARK_F64;
+}
+
 static int diff_tensor(diff_job *job, const int64_t indices[2], const char *name)
 {
     dlpark_file_entry entries[2];
@@ -173,9 +212,7 @@ static int diff_tensor(diff_job *job, const int64_t indices[2], const char *name
         dlpark_file_entry_get(job->files[1], indices[1], &entries[1], &err) != DLPARK_OK ||
         !diff_kinds(job, name, entries))
         return CLI_FINE;
-    bool is_complex = entries[0].dtype.code == kDLComplex || entries[1].dtype.code == kDLComplex;
-    DLDataType as = is_complex ? (DLDataType){kDLComplex, 128, 1} : DLPARK_F64;
-    dlpark_status status = diff_compare(job, indices, as, &numbers, &err);
+    dlpark_status status = diff_compare(job, indices, diff_common(entries), &numbers, &err);
     if (status != DLPARK_OK) {
         cli_progress_end(&job->progress);
         cli_complain(job->call->verb, "%s: %s", name, err.message);

@@ -14,6 +14,8 @@ static const cli_option info_options[] = {
     {"json", 0, NULL, "for programs: the schema dlpark.info/1"},
 };
 
+#define INFO_WIDEST 100
+
 /* How wide the columns of one file are, and what is in it. */
 typedef struct info_table {
     int name;
@@ -45,7 +47,7 @@ static void info_print_name(const char *name, int width)
 {
     int length = info_width(name);
 
-    if (length <= width) {
+    if (length <= width || cli_columns() == 0) {
         info_print_padded(name, width);
         return;
     }
@@ -140,6 +142,9 @@ static bool info_print_file(const cli_call *call, const char *path, const dlpark
            cli_show_size(dlpark_file_nbytes(file)).text);
     if (!info_print_metadata(call, file))
         return false;
+    /* A column is no wider than a person reads: a longer name sticks out, and not every other row with it. */
+    table.name = columns == 0 && table.name > INFO_WIDEST ? INFO_WIDEST : table.name;
+    table.shape = table.shape > INFO_WIDEST ? INFO_WIDEST : table.shape;
     int others = 2 + 2 + table.dtype + 2 + table.shape + 2 + 10;
     if (columns > 0 && table.name > columns - others)
         table.name = columns - others > 16 ? columns - others : 16;

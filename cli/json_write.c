@@ -5,17 +5,48 @@
 
 #include "command.h"
 
+/* A character beyond ASCII, or what should be one: as it is, unless a terminal would obey it; U+FFFD for a byte that is no
+ * UTF-8, which a path of the command line may hold. Returns the bytes taken. */
+static size_t json_write_wide(const char *text, size_t nbytes)
+{
+    char shown[24];
+    unsigned char lead = (unsigned char)text[0];
+    size_t width = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+
+    width = width < nbytes ? width : nbytes;
+    size_t length = dlpark_file_name_format(text, width, shown, sizeof shown);
+    if (length == width && memcmp(shown, text, width) == 0) {
+        fwrite(text, 1, width, stdout);
+        return width;
+    }
+    if (shown[1] == 'u' && length == 6) {
+        fputs(shown, stdout);
+        return width;
+    }
+    if (width == 2 && length == 4) { /* "\x9B": one control, where two broken bytes would be eight letters */
+        printf("\\u00%s", shown + 2);
+        return width;
+    }
+    fputs("\\ufffd", stdout);
+    return 1;
+}
+
 static void json_write_text(const char *text, size_t nbytes)
 {
     putchar('"');
-    for (size_t i = 0; i < nbytes; i++) {
+    for (size_t i = 0; i < nbytes;) {
         unsigned char byte = (unsigned char)text[i];
+        if (byte >= 0x80) {
+            i += json_write_wide(text + i, nbytes - i);
+            continue;
+        }
         if (byte == '"' || byte == '\\')
             printf("\\%c", byte);
         else if (byte < 0x20 || byte == 0x7F)
             printf("\\u%04x", byte);
         else
             putchar(byte);
+        i++;
     }
     putchar('"');
 }

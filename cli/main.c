@@ -20,8 +20,9 @@ static void main_print_help(void)
         printf("  %-8s %s\n", main_verbs[i]->name, main_verbs[i]->summary);
     printf("\n`dlpark VERB --help` tells more of one. `dlpark --version` says which this is.\n"
            "`dlpark --print man`, bash or zsh: the manual page, and completions for a shell.\n\n"
-           "Exit status: 0 all is well; 1 a file is faulty; 2 the command line is; 3 a file\n"
-           "could not be opened or read. Of several files the highest.\n\n"
+           "Exit status: 0 all is well; 1 a file is faulty, or two differ; 2 the command line\n"
+           "is not understood; 3 a file could not be opened, read or written; 128 and the\n"
+           "number of a signal when interrupted. Of several files the highest.\n\n"
            "Examples:\n"
            "  dlpark info model.safetensors\n"
            "  dlpark check *.safetensors\n"

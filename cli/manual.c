@@ -63,7 +63,7 @@ static void manual_print(const cli_verb *const *verbs, size_t count)
         manual_put_verb(verbs[i]);
     fputs(".SH EXIT STATUS\n.TP\n0\nall is well\n.TP\n1\na file could be read and is faulty, or two files differ\n"
           ".TP\n2\nthe command line is not understood\n.TP\n3\na file could not be opened, read or written\n"
-          ".PP\nOf several files the highest counts.\n"
+          ".TP\n128 and a number\ninterrupted by that signal\n.PP\nOf several files the highest counts.\n"
           ".SH ENVIRONMENT\n.TP\nNO_COLOR\nnothing is bold or coloured\n",
           stdout);
 }

@@ -139,7 +139,7 @@ static bool options_read_letters(cli_call *call, int argc, char **argv, int *at,
         if (*option == OPTIONS_HELP)
             return true;
         if (*option == OPTIONS_NONE) {
-            cli_complain(call->verb, "there is no option '-%c'", *letter);
+            cli_complain(call->verb, "there is no option '-%s'", dlpark_file_name_text(letter, strlen(letter)).text);
             return false;
         }
         bool has_value = call->verb->options[*option].value != NULL;

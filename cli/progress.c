@@ -75,13 +75,15 @@ static void progress_note(int number)
 void cli_watch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action;
+    struct sigaction action, before;
 
     memset(&action, 0, sizeof action);
     action.sa_handler = progress_note;
-    action.sa_flags = (int)SA_RESETHAND; /* the second one ends the process at once */
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        (void)sigaction(numbers[i], &action, NULL);
+    action.sa_flags = (int)SA_RESETHAND;                            /* the second one ends the process at once */
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) /* what nohup and the shell ignore stays ignored */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &action, NULL);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file too large is an error, after which there is something to clean up */
 }
 
 bool cli_is_interrupted(void)

@@ -8,10 +8,10 @@
 static bool select_number(const char **at, int64_t *number)
 {
     char *end;
-    long long value = strtoll(*at, &end, 10);
+    long long value = strtoll(*at, &end, 10); /* which skips blanks before it */
 
     *number = end == *at ? DLPARK_NONE : value;
-    *at = end;
+    *at = end + strspn(end, " ");
     return **at == ':' || **at == ',' || **at == ']';
 }
 
@@ -39,12 +39,13 @@ static dlpark_status select_item(dlpark_view *view, const char **at, int32_t *di
         is_read = select_number(at, &bounds[++given]);
     }
     if (!is_read || **at == ':' || (given == 0 && bounds[0] == DLPARK_NONE))
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT,
-                                "'%s' is no index: expected numbers, start:stop:step, or ..., with commas between them",
-                                begin);
+        return dlpark_error_set(
+            err, DLPARK_E_ARGUMENT,
+            "'%.*s' is no index: expected numbers, start:stop:step, or ..., with commas between them",
+            (int)strcspn(begin, ",]"), begin);
     if (*dim >= view->ndim)
-        return dlpark_error_set(err, DLPARK_E_INDEX, "'%s' is one index too many for a rank of %d", begin,
-                                (int)view->ndim);
+        return dlpark_error_set(err, DLPARK_E_INDEX, "'%.*s' is one index too many for the tensor's rank",
+                                (int)strcspn(begin, ",]"), begin);
     if (given == 0)
         return dlpark_view_index(view, *dim, bounds[0], err);
     DLPARK_TRY(dlpark_view_slice(view, *dim, bounds[0], bounds[1], bounds[2], err));

@@ -71,6 +71,10 @@ static void show_write_values(const dlpark_view *view, int64_t *index, int32_t d
 {
     dlpark_scalar scalar;
 
+    if (dlpark_view_numel(view) == 0) { /* however many lists that would be */
+        fputs("[]", stdout);
+        return;
+    }
     if (dim == view->ndim) {
         if (dlpark_element_read(view, index, 0, &scalar, NULL) == DLPARK_OK)
             show_write_scalar(&scalar);
@@ -102,22 +106,50 @@ static void show_write(cli_json *json, const char *text, const dlpark_view *view
 
 /* ---- The verb ---- */
 
-static int show_one(const cli_call *call, dlpark_file *file, const char *text, const dlpark_text_options *options,
-                    cli_json *json)
+static int show_view(const cli_call *call, const char *text, const dlpark_view *view,
+                     const dlpark_text_options *options, cli_json *json)
+{
+    if (json != NULL)
+        show_write(json, text, view);
+    else if (!show_print(call, text, view, options))
+        return CLI_UNREADABLE;
+    return CLI_FINE;
+}
+
+/* A tensor that was asked for by its name. */
+static int show_named(const cli_call *call, dlpark_file *file, const char *text, const dlpark_text_options *options,
+                      cli_json *json)
 {
     dlpark_view view;
     dlpark_error err;
     int64_t index;
 
-    if (cli_select(file, text, &view, &index, &err) != DLPARK_OK) {
-        cli_complain(call->verb, "%s: %s", call->operands[0], err.message);
-        return err.status == DLPARK_E_ARGUMENT || err.status == DLPARK_E_INDEX ? CLI_MISUSE : cli_exit_of(err.status);
+    if (cli_select(file, text, &view, &index, &err) == DLPARK_OK)
+        return show_view(call, text, &view, options, json);
+    cli_complain(call->verb, "%s", err.message);
+    return err.status == DLPARK_E_ARGUMENT || err.status == DLPARK_E_INDEX ? CLI_MISUSE : cli_exit_of(err.status);
+}
+
+static int show_numbered(const cli_call *call, dlpark_file *file, int64_t index, const dlpark_text_options *options,
+                         cli_json *json)
+{
+    dlpark_file_entry entry;
+    dlpark_view view;
+    dlpark_error err;
+    dlpark_status status = dlpark_file_entry_get(file, index, &entry, &err);
+    char *name = status == DLPARK_OK ? cli_show_name(entry.name, entry.name_nbytes) : NULL;
+    int code = CLI_UNREADABLE;
+
+    if (status == DLPARK_OK)
+        status = dlpark_file_view(file, index, &view, &err);
+    if (status != DLPARK_OK) {
+        cli_complain(call->verb, "%s", err.message);
+        code = cli_exit_of(status);
+    } else if (name != NULL) {
+        code = show_view(call, name, &view, options, json);
     }
-    if (json != NULL)
-        show_write(json, text, &view);
-    else if (!show_print(call, text, &view, options))
-        return CLI_UNREADABLE;
-    return CLI_FINE;
+    free(name);
+    return code;
 }
 
 /* The tensors that are named, or all. */
@@ -126,16 +158,11 @@ static int show_each(const cli_call *call, dlpark_file *file, const dlpark_text_
     int worst = CLI_FINE;
 
     for (int i = 1; i < call->noperands; i++) {
-        int code = show_one(call, file, call->operands[i], options, json);
+        int code = show_named(call, file, call->operands[i], options, json);
         worst = code > worst ? code : worst;
     }
     for (int64_t i = 0; call->noperands == 1 && i < dlpark_file_count(file); i++) {
-        dlpark_file_entry entry;
-        if (dlpark_file_entry_get(file, i, &entry, NULL) != DLPARK_OK)
-            continue;
-        char *name = cli_show_name(entry.name, entry.name_nbytes);
-        int code = name != NULL ? show_one(call, file, name, options, json) : CLI_UNREADABLE;
-        free(name);
+        int code = show_numbered(call, file, i, options, json);
         worst = code > worst ? code : worst;
     }
     return worst;

@@ -112,6 +112,8 @@ int cli_finish(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
+    if (cli_is_interrupted())
+        return cli_interrupted();
     cli_complain(NULL, "standard output: %s", strerror(errno));
     return CLI_UNREADABLE;
 }

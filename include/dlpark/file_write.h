@@ -6,7 +6,8 @@
  *
  * A file is written under another name beside its own, and gets its own when it is whole: whoever reads meanwhile, and
  * whoever mapped the old one, sees the old one, and a process that ends early leaves it as it was. A link in the place
- * of the file is replaced, never followed; the mode of a file that is replaced is kept.
+ * of the file is replaced, never followed; the mode of a file that is replaced is kept. A relative path is looked up again
+ * when the file is whole: the working directory stays what it is until then.
  *
  * The layout is the reference implementation's, byte for byte, unless an alignment is asked for. Pointers must not be
  * NULL unless a parameter says optional.
@@ -90,6 +91,18 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_open(dlpark_file_wr
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_put(dlpark_file_writer *writer, size_t index,
                                                                  const dlpark_view *view, dlpark_error *err);
+
+/**
+ * Writes some elements of one of the tensors, in row-major order: for what is larger than the memory.
+ *
+ * @param first  in. The number of the first element. It must begin at a byte, and no element may come twice.
+ * @param view   in, borrowed. Of the dtype that was declared and of any shape and strides, host accessible.
+ * @return as dlpark_file_writer_put(); DLPARK_E_INDEX when there are not so many elements; DLPARK_E_LAYOUT.
+ * Threads: any number at the same time, for different elements.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_put_range(dlpark_file_writer *writer, size_t index,
+                                                                       int64_t first, const dlpark_view *view,
+                                                                       dlpark_error *err);
 
 /**
  * Writes bytes of one of the tensors, as they lie in the file: compact, row-major, little-endian.

@@ -210,12 +210,13 @@ static dlpark_status file_write_tiles(dlpark_file_writer *writer, file_write_par
     return DLPARK_OK;
 }
 
-/* Packs what is not compact, a tile at a time; sub-byte elements whose rows end within a byte all at once. */
+/* Packs what is not compact, a tile at a time; sub-byte elements whose rows end within a byte all at once. `offset` is where
+ * they begin in the tensor. */
 static dlpark_status file_write_strided(dlpark_file_writer *writer, file_write_part *part, const dlpark_view *view,
-                                        dlpark_error *err)
+                                        uint64_t offset, dlpark_error *err)
 {
     dlpark_tensor packed = DLPARK_TENSOR_EMPTY;
-    file_write_tile tile = {.view = view, .rows = -1};
+    file_write_tile tile = {.view = view, .rows = -1, .offset = offset};
     int64_t shape[DLPARK_MAX_NDIM];
     uint64_t nbytes;
     int32_t inner = file_write_inner(view, &nbytes);
@@ -248,14 +249,23 @@ static dlpark_status file_write_check(const file_write_part *part, const dlpark_
     if (!dlpark_dtype_equal(view->dtype, part->dtype))
         return dlpark_error_set(err, DLPARK_E_DTYPE, "tensor '%s' was declared as %s, and is %s", part->name.text,
                                 dlpark_dtype_long_name(part->dtype).text, dlpark_dtype_long_name(view->dtype).text);
-    if (view->ndim != part->ndim || memcmp(view->shape, part->shape, (size_t)part->ndim * sizeof *part->shape) != 0)
-        return dlpark_error_set(err, DLPARK_E_SHAPE, "tensor '%s' was declared as %s, and is %s", part->name.text,
-                                dlpark__layout_list(part->ndim, part->shape).text,
-                                dlpark__layout_list(view->ndim, view->shape).text);
     if (!dlpark_device_is_host_accessible(view->device))
         return dlpark_error_set(err, DLPARK_E_DEVICE, "tensor '%s' is on %s, which the host cannot read",
                                 part->name.text, dlpark_device_name(view->device).text);
     return DLPARK_OK;
+}
+
+/* Elements from a byte of the tensor on. */
+static dlpark_status file_write_elements(dlpark_file_writer *writer, file_write_part *part, const dlpark_view *view,
+                                         uint64_t offset, dlpark_error *err)
+{
+    bool is_padded = (view->flags & DLPARK_VIEW_PADDED) != 0 && view->dtype.bits < 8;
+
+    if (dlpark_view_numel(view) == 0)
+        return DLPARK_OK;
+    if (dlpark_view_is_compact(view) && !is_padded && !DLPARK__IS_BIG_ENDIAN)
+        return file_write_place(writer, part, offset, view->data, (size_t)dlpark_view_nbytes(view), false, err);
+    return file_write_strided(writer, part, view, offset, err);
 }
 
 dlpark_status dlpark_file_writer_put(dlpark_file_writer *writer, size_t index, const dlpark_view *view,
@@ -264,12 +274,31 @@ dlpark_status dlpark_file_writer_put(dlpark_file_writer *writer, size_t index, c
     DLPARK_TRY(file_write_check_index(writer, index, err));
     file_write_part *part = &writer->parts[index];
     DLPARK_TRY(file_write_check(part, view, err));
-    if (part->place.nbytes == 0)
-        return DLPARK_OK;
-    bool is_padded = (view->flags & DLPARK_VIEW_PADDED) != 0 && view->dtype.bits < 8;
-    if (dlpark_view_is_compact(view) && !is_padded && !DLPARK__IS_BIG_ENDIAN)
-        return file_write_place(writer, part, 0, view->data, (size_t)part->place.nbytes, false, err);
-    return file_write_strided(writer, part, view, err);
+    if (view->ndim != part->ndim || memcmp(view->shape, part->shape, (size_t)part->ndim * sizeof *part->shape) != 0)
+        return dlpark_error_set(err, DLPARK_E_SHAPE, "tensor '%s' was declared as %s, and is %s", part->name.text,
+                                dlpark__layout_list(part->ndim, part->shape).text,
+                                dlpark__layout_list(view->ndim, view->shape).text);
+    return file_write_elements(writer, part, view, 0, err);
+}
+
+dlpark_status dlpark_file_writer_put_range(dlpark_file_writer *writer, size_t index, int64_t first,
+                                           const dlpark_view *view, dlpark_error *err)
+{
+    DLPARK_TRY(file_write_check_index(writer, index, err));
+    file_write_part *part = &writer->parts[index];
+    DLPARK_TRY(file_write_check(part, view, err));
+    uint64_t numel = 1, count = (uint64_t)dlpark_view_numel(view);
+    uint64_t bits = (uint64_t)part->dtype.bits * part->dtype.lanes;
+    for (int32_t i = 0; i < part->ndim; i++)
+        numel *= (uint64_t)part->shape[i];
+    if (first < 0 || (uint64_t)first > numel || count > numel - (uint64_t)first)
+        return dlpark_error_set(err, DLPARK_E_INDEX, "%llu elements from %lld on: tensor '%s' has %llu",
+                                (unsigned long long)count, (long long)first, part->name.text,
+                                (unsigned long long)numel);
+    if ((uint64_t)first % 8 * bits % 8 != 0 || ((uint64_t)first + count) % 8 * bits % 8 != 0)
+        return dlpark_error_set(err, DLPARK_E_LAYOUT, "elements %lld to %llu of tensor '%s' are not whole bytes",
+                                (long long)first, (unsigned long long)((uint64_t)first + count), part->name.text);
+    return file_write_elements(writer, part, view, (uint64_t)first / 8 * bits + (uint64_t)first % 8 * bits / 8, err);
 }
 
 dlpark_status dlpark_file_writer_put_bytes(dlpark_file_writer *writer, size_t index, uint64_t offset, const void *bytes,

@@ -35,7 +35,7 @@ def run(command, tmp_path):
         options = {"capture_output": True, "text": True, "timeout": 120, "cwd": tmp_path} | options
         # A sanitizer that was preloaded for Python is in the program already.
         env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        return subprocess.run([command, *map(str, arguments)], env=env, check=False, **options)
+        return subprocess.run([command, *(os.fspath(a) if isinstance(a, os.PathLike) else a for a in arguments)], env=env, check=False, **options)
 
     return run
 
@@ -92,6 +92,17 @@ def test_names_do_not_reach_the_terminal_as_they_are(run, tmp_path):
     assert "\\x1B[2J\\u202E\\x0A" in out and "\\x07 = \\x9B31m" in out
     assert not set(out) & set("\x1b\u202e\x07\x9b")
     assert json.loads(run("info", "--json", "evil").stdout)["files"][0]["tensors"][0]["name"] == "\x1b[2J\u202e\n"
+
+
+def test_json_is_json_whatever_a_path_or_a_name_holds(run, tmp_path):
+    name = "\x9b\u202e\x7fé😀\u061c"
+    (tmp_path / "x").write_bytes(safetensors({name: ("U8", (1,), b"x")}))
+    out = run("info", "--json", "x").stdout
+    assert json.loads(out)["files"][0]["tensors"][0]["name"] == name
+    assert not set(out) & set("\x9b\u202e\x7f\u061c") and "é😀" in out
+    for path, expected in ((b"a\xff", "a\ufffd"), (b"\xe2\x82", "\ufffd\ufffd"), (b"\xc3", "\ufffd")):
+        done = run("check", "--json", os.fsdecode(path), text=False)
+        assert json.loads(done.stdout)["files"][0]["path"] == expected
 
 
 def test_check_says_ok_or_every_fault(run, model, tmp_path):
@@ -269,7 +280,7 @@ def test_the_page_shows_what_the_command_prints(run, tmp_path):
 
 
 # Words of the rows that are values.
-NO_FIELDS = {"info": set(), "check": set(), "show": {"null"}, "stats": {"null"}, "diff": {"missing", "added", "dtype", "shape", "values"}}
+NO_FIELDS = {"info": set(), "check": set(), "show": {"null"}, "stats": {"null"}, "diff": {"missing", "added", "dtype", "shape", "rank", "values", "null"}}
 
 
 def test_the_page_has_every_schema_and_field(run, tmp_path):

@@ -196,6 +196,43 @@ static void tensors_come_in_any_order_and_pieces(void **state)
     tensor_file_drop(&path);
 }
 
+/* Whole elements, of any strides; sub-byte ones from one byte to another. */
+static void ranges_of_elements_are_written(void **state)
+{
+    (void)state;
+    const DLDataType f4 = {kDLFloat4_e2m1fn, 4, 1};
+    const int64_t shape[] = {2, 6};
+    tensor_file_path path = somewhere();
+    written whole = make(f4, 2, shape), wide = make(DLPARK_I16, 1, (int64_t[]){12});
+    const dlpark_file_part part = {.name = "x", .dtype = f4, .ndim = 2, .shape = shape};
+    dlpark_file_writer *writer = NULL;
+    dlpark_view piece;
+
+    assert_ok(dlpark_file_writer_open(&writer, path.text, &part, 1, NULL, e));
+    dlpark_view_copy(&piece, &whole.view);
+    assert_ok(dlpark_view_index(&piece, 0, 1, e));
+    assert_ok(dlpark_file_writer_put_range(writer, 0, 6, &piece, e));
+    dlpark_view_copy(&piece, &whole.view);
+    assert_ok(dlpark_view_index(&piece, 0, 0, e));
+    assert_fails(DLPARK_E_INDEX, "6 elements from 8 on: tensor 'x' has 12",
+                 dlpark_file_writer_put_range(writer, 0, 8, &piece, e));
+    assert_fails(DLPARK_E_INDEX, "from -1 on", dlpark_file_writer_put_range(writer, 0, -1, &piece, e));
+    assert_fails(DLPARK_E_INDEX, "there is no tensor 1", dlpark_file_writer_put_range(writer, 1, 0, &piece, e));
+    assert_fails(DLPARK_E_DTYPE, "declared as", dlpark_file_writer_put_range(writer, 0, 0, &wide.view, e));
+    assert_fails(DLPARK_E_LAYOUT, "are not whole bytes", dlpark_file_writer_put_range(writer, 0, 1, &piece, e));
+    assert_ok(dlpark_view_slice(&piece, 0, 0, 4, 1, e));
+    assert_ok(dlpark_file_writer_put_range(writer, 0, 0, &piece, e));
+    dlpark_view_copy(&piece, &whole.view);
+    assert_ok(dlpark_view_index(&piece, 0, 0, e));
+    assert_ok(dlpark_view_slice(&piece, 0, 4, 6, 1, e));
+    assert_ok(dlpark_file_writer_put_range(writer, 0, 4, &piece, e));
+    assert_ok(dlpark_file_writer_finish(&writer, e));
+    assert_written(path.text, &whole.view);
+    dlpark_tensor_release(&whole.tensor);
+    dlpark_tensor_release(&wide.tensor);
+    tensor_file_drop(&path);
+}
+
 static void what_lacks_bytes_is_no_file(void **state)
 {
     (void)state;
@@ -375,6 +412,7 @@ int main(void)
         cmocka_unit_test(packed_rows_that_end_within_a_byte),
         cmocka_unit_test(padded_elements_are_packed),
         cmocka_unit_test(tensors_come_in_any_order_and_pieces),
+        cmocka_unit_test(ranges_of_elements_are_written),
         cmocka_unit_test(what_lacks_bytes_is_no_file),
         cmocka_unit_test(what_was_not_declared_is_refused),
         cmocka_unit_test(options_are_checked),
