@@ -39,7 +39,7 @@ function(dlpark_unit_test name)
   if(threads)
     list(APPEND labels threads)
   endif()
-  set(timeout 120)
+  set(timeout 600)
   if(CMAKE_CROSSCOMPILING)
     set(timeout 1200) # under qemu, on a machine that may have other things to do
   endif()
