@@ -109,13 +109,12 @@ static const struct {
 static void test_other_spellings(void **state)
 {
     (void)state;
-#if __BYTE_ORDER__ != __ORDER_BIG_ENDIAN__
-    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
+    const bool is_foreign = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__; /* "<f2" is not of such a machine */
+    for (size_t i = 0; !is_foreign && i < sizeof spellings / sizeof spellings[0]; i++) {
         dlpark_name ours = dlpark_dtype_name(named(spellings[i].theirs));
         if (strcmp(ours.text, spellings[i].ours) != 0)
             fail_msg("%s is %s, expected %s", spellings[i].theirs, ours.text, spellings[i].ours);
     }
-#endif
     assert_int_equal(named("np.long").bits, sizeof(long) * 8);
 }
 

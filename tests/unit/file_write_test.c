@@ -33,6 +33,13 @@ static void fail_writes_from(long nth)
     writes = 0;
 }
 
+static bool little_endian(void)
+{
+    const uint16_t one = 1;
+
+    return *(const unsigned char *)&one == 1;
+}
+
 /* ---- Tensors to write ---- */
 
 typedef struct written {
@@ -59,18 +66,21 @@ static tensor_file_path somewhere(void)
     return tensor_file_save_bytes("old", 3);
 }
 
-/* Whether the file's only tensor is what the view is. */
+/* Whether the file's only tensor is what the view is. Loaded, as big-endian machines cannot map it. */
 static void assert_written(const char *path, const dlpark_view *view)
 {
     dlpark_file *file = NULL;
+    dlpark_tensor loaded = DLPARK_TENSOR_EMPTY;
     dlpark_view read;
     bool is_equal = false;
 
     assert_ok(dlpark_file_open(&file, path, NULL, e));
     assert_int_equal(dlpark_file_count(file), 1);
-    assert_ok(dlpark_file_view(file, 0, &read, e));
+    assert_ok(dlpark_file_load(file, 0, &loaded, e));
+    dlpark_tensor_view(&loaded, &read);
     assert_ok(dlpark_equal(&read, view, &is_equal, NULL, e));
     assert_true(is_equal);
+    dlpark_tensor_release(&loaded);
     dlpark_file_release(&file);
 }
 
@@ -328,7 +338,8 @@ static void a_full_disk_leaves_the_old_file(void **state)
         assert_non_null(strstr(err.message, "No space left on device"));
         assert_old(&path);
     }
-    assert_int_equal(nth, 1 + 1 + 3 + 1); /* the header, three tiles, the compact one; and then none */
+    /* The header, three tiles, the compact one, in tiles too where its bytes are turned around; and then none. */
+    assert_int_equal(nth, 1 + 3 + (little_endian() ? 1 : 3) + 1);
     dlpark_tensor_release(&made.tensor);
     tensor_file_drop(&path);
 }
