@@ -43,6 +43,9 @@ static inline void dlpark__tensor_normalise(DLTensor *tensor, int64_t numel)
 
 /* ---- status.c ---- */
 
+/* Bytes of the UTF-8 character that a text begins with; 0 where these bytes are none. `length` is not 0. */
+size_t dlpark__utf8_width(const char *text, size_t length);
+
 /* Bytes that came from elsewhere, for a message: at most 60 of them, cut between two characters with "...". Control
  * characters, and bytes that are not UTF-8, come as "\x1B". Without quotation marks. */
 typedef struct dlpark__quoted {

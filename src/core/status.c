@@ -47,8 +47,7 @@ const char *dlpark_status_exception(dlpark_status status)
 
 /* ---- Texts of others ---- */
 
-/* Bytes of the UTF-8 character that a text begins with; 0 where these bytes are none. `length` is not 0. */
-static size_t status_character(const char *text, size_t length)
+size_t dlpark__utf8_width(const char *text, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)text;
     unsigned lead = bytes[0];
@@ -82,7 +81,7 @@ dlpark__quoted dlpark__quote(const char *bytes, size_t length)
     size_t used = 0, cut = 0; /* `cut`: how much may stay where dots follow */
 
     for (size_t at = 0; at < length;) {
-        size_t width = status_character(bytes + at, length - at);
+        size_t width = dlpark__utf8_width(bytes + at, length - at);
         bool is_raw = width != 0 && !status_is_control(bytes + at);
         size_t wanted = is_raw ? width : 4;
         if (used + wanted > MOST) {
@@ -127,7 +126,7 @@ static void status_copy_valid(char to[DLPARK_ERROR_MESSAGE_NBYTES], const char *
     size_t length = strlen(from), used = 0;
 
     for (size_t at = 0; at < length;) {
-        size_t width = status_character(from + at, length - at);
+        size_t width = dlpark__utf8_width(from + at, length - at);
         const char *source = width != 0 ? from + at : replacement;
         size_t nbytes = width != 0 ? width : sizeof replacement - 1;
         if (used + nbytes >= DLPARK_ERROR_MESSAGE_NBYTES)

@@ -2,44 +2,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../core/internal.h"
 #include "json.h"
 
 /* ---- UTF-8 ---- */
 
-/* Bytes of the character at `text`, of which `nbytes` are there; 0 where it is none. */
-static size_t json_character(const unsigned char *text, size_t nbytes)
-{
-    unsigned lead = text[0];
-    size_t width = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
-    /* What is longer than need be, surrogates, and what is beyond the last character. */
-    unsigned lowest = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    unsigned highest = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-
-    if (width == 0 || width > nbytes)
-        return 0;
-    if (width > 1 && (text[1] < lowest || text[1] > highest))
-        return 0;
-    for (size_t i = 2; i < width; i++)
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-    return width;
-}
-
 size_t dlpark__utf8_check(const char *text, size_t nbytes)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
     size_t at = 0;
 
     while (at < nbytes) {
         uint64_t words[4];
         while (nbytes - at >= sizeof words) { /* ASCII, which most of it is */
-            memcpy(words, bytes + at, sizeof words);
+            memcpy(words, text + at, sizeof words);
             if (((words[0] | words[1] | words[2] | words[3]) & UINT64_C(0x8080808080808080)) != 0)
                 break;
             at += sizeof words;
         }
         for (size_t stop = at + sizeof words; at < nbytes && at < stop;) {
-            size_t width = json_character(bytes + at, nbytes - at);
+            size_t width = dlpark__utf8_width(text + at, nbytes - at);
             if (width == 0)
                 return at;
             at += width;
