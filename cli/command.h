@@ -183,8 +183,6 @@ typedef struct cli_numbers {
     int64_t bins[CLI_BINS]; /* of equal width from the least to the greatest */
 } cli_numbers;
 
-DLDataType cli_numbers_dtype(DLDataType dtype);
-dlpark_status cli_numbers_next(cli_elements *elements, double **values, int64_t *count, dlpark_error *err);
 dlpark_status cli_numbers_read(cli_numbers *numbers, const dlpark_file *file, int64_t index, DLDataType dtype,
                                cli_progress *progress, dlpark_error *err);
 dlpark_status cli_numbers_histogram(cli_numbers *numbers, const dlpark_file *file, int64_t index, DLDataType dtype,

@@ -42,17 +42,21 @@ static double diff_between(double a, double b)
     return isnan(difference) ? INFINITY : difference;
 }
 
+static void diff_note(const diff_job *job, diff_numbers *numbers, double difference, int64_t at)
+{
+    numbers->count += difference > job->tolerance;
+    if (difference > numbers->largest) {
+        numbers->largest = difference;
+        numbers->largest_at = at;
+    }
+}
+
 static void diff_add(const diff_job *job, diff_numbers *numbers, const double *a, const double *b, int64_t count,
                      int64_t first)
 {
     for (int64_t i = 0; i < count; i++) {
         double difference = diff_between(a[i], b[i]);
-        if (difference > job->tolerance)
-            numbers->count++;
-        if (difference > numbers->largest) {
-            numbers->largest = difference;
-            numbers->largest_at = first + i;
-        }
+        diff_note(job, numbers, difference, first + i);
     }
 }
 
@@ -66,12 +70,7 @@ static void diff_add_integers(const diff_job *job, diff_numbers *numbers, const 
     for (int64_t i = 0; i < dlpark_view_numel(a); i++) {
         bool is_less = is_signed ? (int64_t)left[i] < (int64_t)right[i] : left[i] < right[i];
         uint64_t distance = is_less ? right[i] - left[i] : left[i] - right[i];
-        if (distance > 0 && (double)distance > job->tolerance)
-            numbers->count++;
-        if ((double)distance > numbers->largest) {
-            numbers->largest = (double)distance;
-            numbers->largest_at = first + i;
-        }
+        diff_note(job, numbers, (double)distance, first + i);
     }
 }
 
@@ -81,12 +80,7 @@ static void diff_add_complex(const diff_job *job, diff_numbers *numbers, const d
 {
     for (int64_t i = 0; i < count; i++) {
         double difference = hypot(diff_between(a[2 * i], b[2 * i]), diff_between(a[2 * i + 1], b[2 * i + 1]));
-        if (difference > job->tolerance)
-            numbers->count++;
-        if (difference > numbers->largest) {
-            numbers->largest = difference;
-            numbers->largest_at = first + i;
-        }
+        diff_note(job, numbers, difference, first + i);
     }
 }
 

@@ -232,18 +232,16 @@ static int info_run(const cli_call *call)
 
     if (!cli_read_format(call, INFO_FORMAT, &format))
         return CLI_MISUSE;
-    if (is_json) {
+    if (is_json)
         cli_json_begin(&json, "dlpark.info/1", "files");
-    }
     for (int i = 0; i < call->noperands; i++) {
         if (i > 0 && !is_json)
             putchar('\n');
         int code = info_run_file(call, call->operands[i], format, is_json ? &json : NULL);
         worst = code > worst ? code : worst;
     }
-    if (is_json) {
+    if (is_json)
         cli_json_end(&json);
-    }
     return worst;
 }
 

@@ -5,13 +5,13 @@
 #include "command.h"
 
 /* Numbers of a dtype as doubles; two for a complex one. Integers of 64 bits are rounded. */
-DLDataType cli_numbers_dtype(DLDataType dtype)
+static DLDataType numbers_dtype(DLDataType dtype)
 {
     return dtype.code == kDLComplex ? (DLDataType){kDLComplex, 128, 1} : DLPARK_F64;
 }
 
 /* The next piece as doubles: of complex numbers, their magnitudes, in the place of the numbers. */
-dlpark_status cli_numbers_next(cli_elements *elements, double **values, int64_t *count, dlpark_error *err)
+static dlpark_status numbers_next(cli_elements *elements, double **values, int64_t *count, dlpark_error *err)
 {
     dlpark_view piece;
 
@@ -53,10 +53,10 @@ dlpark_status cli_numbers_read(cli_numbers *numbers, const dlpark_file *file, in
     int64_t count;
 
     *numbers = (cli_numbers){.least = INFINITY, .greatest = -INFINITY};
-    DLPARK_TRY(cli_elements_begin(&elements, file, index, cli_numbers_dtype(dtype), err));
+    DLPARK_TRY(cli_elements_begin(&elements, file, index, numbers_dtype(dtype), err));
     dlpark_status status = DLPARK_OK;
     while (status == DLPARK_OK && elements.done < elements.numel && !cli_is_interrupted()) {
-        status = cli_numbers_next(&elements, &values, &count, err);
+        status = numbers_next(&elements, &values, &count, err);
         if (status == DLPARK_OK)
             numbers_add(numbers, values, count);
         cli_progress_add(progress, status == DLPARK_OK ? (uint64_t)count * dtype.bits / 8 : 0);
@@ -89,10 +89,10 @@ dlpark_status cli_numbers_histogram(cli_numbers *numbers, const dlpark_file *fil
     int64_t count;
 
     memset(numbers->bins, 0, sizeof numbers->bins);
-    DLPARK_TRY(cli_elements_begin(&elements, file, index, cli_numbers_dtype(dtype), err));
+    DLPARK_TRY(cli_elements_begin(&elements, file, index, numbers_dtype(dtype), err));
     dlpark_status status = DLPARK_OK;
     while (status == DLPARK_OK && elements.done < elements.numel && !cli_is_interrupted()) {
-        status = cli_numbers_next(&elements, &values, &count, err);
+        status = numbers_next(&elements, &values, &count, err);
         for (int64_t i = 0; status == DLPARK_OK && i < count; i++)
             if (isfinite(values[i]))
                 numbers->bins[numbers_bin(numbers, values[i])]++;

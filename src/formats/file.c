@@ -31,9 +31,8 @@ static dlpark_status file_check_options(const dlpark_file_options *options, dlpa
 }
 
 /* What has no magic is safetensors. */
-static const dlpark__format *file_tell_format(const dlpark_file_options *options)
+static const dlpark__format *file_tell_format(void)
 {
-    (void)options;
     return &dlpark__format_safetensors;
 }
 
@@ -43,7 +42,7 @@ static dlpark_status file_read(dlpark_file *file, dlpark__source *source, const 
 {
     file->source = source;
     file->options = *options;
-    file->format = file_tell_format(options);
+    file->format = file_tell_format();
     dlpark__format_job job = {source, &file->options, &file->index, faults};
     return file->format->read(&job, err);
 }

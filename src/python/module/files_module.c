@@ -14,7 +14,6 @@
 typedef struct files_handle {
     dlpark_file *file; /* NULL: closed */
     PyObject *filename;
-    Py_buffer buffer; /* of a file in memory, held by `file` */
     int busy;
     bool is_closed;
 } files_handle;
