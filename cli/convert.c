@@ -15,7 +15,8 @@ enum {
     CONVERT_RENAME,
     CONVERT_ALIGN,
     CONVERT_SYNC,
-    CONVERT_FORMAT
+    CONVERT_FORMAT,
+    CONVERT_TO
 };
 
 static const cli_option convert_options[] = {
@@ -26,7 +27,8 @@ static const cli_option convert_options[] = {
     {"rename", 'r', "OLD=NEW", "each OLD in a name becomes NEW; may be repeated, in order"},
     {"align", 'a', "BYTES", "as many tensors as can be begin at a multiple, up to 4096"},
     {"sync", 0, NULL, "end only when the file is on the disk"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors"},
+    {"format", 0, "FORMAT", "refuse FROM of any other: safetensors"},
+    {"to", 't', "FORMAT", "what TO becomes; else as its name ends, or safetensors"},
 };
 
 /* One tensor on its way. */
@@ -336,8 +338,9 @@ static int convert_run(const cli_call *call)
     convert_job job = {.call = call};
     DLDataType dtype;
 
-    if (!convert_read_overflow(call, &job.cast.overflow) || !convert_read_align(call, &options.alignment_bytes) ||
-        !convert_read_dtype(call, &dtype) || !convert_check_renames(call))
+    if (!cli_read_format(call, CONVERT_TO, &options.format) || !convert_read_overflow(call, &job.cast.overflow) ||
+        !convert_read_align(call, &options.alignment_bytes) || !convert_read_dtype(call, &dtype) ||
+        !convert_check_renames(call))
         return CLI_MISUSE;
     int code = cli_open(call, call->operands[0], CONVERT_FORMAT, &job.file);
     if (code != CLI_FINE)

@@ -246,21 +246,30 @@ bool cli_is_wanted(const cli_call *call, int include, int exclude, const char *n
     return is_included || !is_asked;
 }
 
+/* At most so many formats are known by name. */
+#define OPTIONS_FORMATS 8
+
 bool cli_read_format(const cli_call *call, int option, dlpark_file_format *format)
 {
-    const char *given = cli_value(call, option);
-    static const char *const words[] = {"safetensors"};
+    const char *given = cli_value(call, option), *words[OPTIONS_FORMATS];
+    size_t count = 0;
 
     *format = DLPARK_FILE_ANY;
     if (given == NULL)
         return true;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(given, words[i]) == 0) {
-            *format = (dlpark_file_format)(i + 1);
-            return true;
-        }
+    for (int number = 1; number <= OPTIONS_FORMATS; number++) {
+        const char *name = dlpark_file_format_name((dlpark_file_format)number);
+        if (strcmp(name, "unknown") == 0)
+            break;
+        words[count++] = name;
+        if (strcmp(given, name) != 0)
+            continue;
+        *format = (dlpark_file_format)number;
+        return true;
     }
-    cli_complain(call->verb, "--format %s: expected safetensors", given);
+    const char *nearest = cli_nearest(given, words, count);
+    cli_complain(call->verb, "--%s %s: there is no such format%s%s%s", call->verb->options[option].name, given,
+                 nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     return false;
 }
 

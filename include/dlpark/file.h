@@ -61,6 +61,11 @@ typedef struct dlpark_file_options {
     bool is_private; /**< mapped tensors may be written; what is written stays in this process */
 } dlpark_file_options;
 
+/** What is special of a tensor in a file: bits of `flags`. */
+#define DLPARK_FILE_COLUMN_MAJOR UINT32_C(1) /**< the first index runs fastest (Fortran): its tensor has such strides */
+#define DLPARK_FILE_COMPRESSED   UINT32_C(2) /**< can be loaded, not mapped */
+#define DLPARK_FILE_SWAPPED      UINT32_C(4) /**< its numbers are not in this machine's byte order: the same */
+
 /** What a file says of one tensor. The layout is frozen but for `shape`'s end. */
 typedef struct dlpark_file_entry {
     const char *name; /**< UTF-8 without a terminating zero; borrowed from the file */
@@ -70,6 +75,8 @@ typedef struct dlpark_file_entry {
     uint64_t offset; /**< of the first byte, from the start of the file */
     uint64_t nbytes;
     size_t alignment_bytes; /**< what a mapped tensor's address is a multiple of: a power of two, at most 4096 */
+    int64_t index;          /**< its number in the file */
+    uint32_t flags;         /**< DLPARK_FILE_COLUMN_MAJOR and the like */
     int32_t ndim;           /**< above DLPARK_MAX_NDIM for one that no tensor can be made of */
     int64_t shape[DLPARK_MAX_NDIM]; /**< only the first `ndim` are written */
 } dlpark_file_entry;

@@ -42,7 +42,8 @@ typedef struct dlpark_file_pair {
 
 /** How a file is written. Zero the rest: a field that is not named has its plain meaning. Grows only at its end. */
 typedef struct dlpark_file_write_options {
-    dlpark_file_format format;        /**< DLPARK_FILE_ANY is safetensors */
+    dlpark_file_format format;        /**< DLPARK_FILE_ANY: as the end of the path says,
+                                           ".safetensors" for one; safetensors where it says nothing */
     const dlpark_file_pair *metadata; /**< written in the order given */
     size_t nmetadata;
     size_t alignment_bytes; /**< 0: the reference's layout. Else a power of two, at most 4096: tensors are ordered so

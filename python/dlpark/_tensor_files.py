@@ -267,20 +267,24 @@ def save(
     tensors: Mapping[str, Producer],
     /,
     *,
+    format: Format | None = None,
     metadata: Mapping[str, str] | None = None,
     alignment: int | None = None,
     sync: bool = False,
 ) -> None:
-    """Write tensors into a safetensors file.
+    """Write tensors into a file.
 
     The file gets its name when it is whole: until then, and when anything fails, the one that was there stays as it was.
-    Without `alignment` it is byte for byte what the reference implementation writes.
+    A safetensors file is byte for byte what the reference implementation writes, unless `alignment` is given.
 
     Parameters
     ----------
     path : path
     tensors : mapping of names to tensors
         Of any library that `from_dlpack` takes, in memory that the host can read, of any strides.
+    format : str, optional
+        ``"safetensors"``. By default what the path ends in says it, ``".safetensors"`` for one; safetensors where it says
+        nothing.
     metadata : mapping of str to str, optional
         Texts that the file carries, written in this order.
     alignment : int, optional
@@ -310,7 +314,8 @@ def save(
         raise TypeError(f"tensors must be a mapping of names to tensors, not {type(tensors).__name__}")
     taken = [(_text("a tensor's name", name), _capsule(name, tensor)) for name, tensor in tensors.items()]
     pairs = [] if metadata is None else [(_text("a key", key), _text(f"metadata[{key!r}]", metadata[key])) for key in metadata]
-    _files.save(os.fsdecode(path), taken, pairs, _alignment(alignment), _flag("sync", sync))
+    number = 0 if format is None else _choice("format", format, _FORMATS)
+    _files.save(os.fsdecode(path), taken, pairs, number, _alignment(alignment), _flag("sync", sync))
 
 
 # ---- Arguments ----

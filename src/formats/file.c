@@ -7,33 +7,61 @@
 #include "format.h"
 #include "json.h"
 
+/* The one that takes what no other claims is the last. */
 static const dlpark__format *const file_formats[] = {&dlpark__format_safetensors};
 
 #define FILE_FORMATS (sizeof file_formats / sizeof file_formats[0])
 
-const char *dlpark_file_format_name(dlpark_file_format format)
+/* ---- Formats ---- */
+
+const dlpark__format *dlpark__format_find(dlpark_file_format format)
 {
     for (size_t i = 0; i < FILE_FORMATS; i++)
         if (file_formats[i]->format == format)
-            return file_formats[i]->name;
+            return file_formats[i];
+    return NULL;
+}
+
+const dlpark__format *dlpark__format_of_name(const char *path)
+{
+    size_t nbytes = strlen(path);
+
+    for (size_t i = 0; i < FILE_FORMATS; i++) {
+        size_t suffix_nbytes = strlen(file_formats[i]->suffix);
+        if (nbytes > suffix_nbytes && strcmp(path + nbytes - suffix_nbytes, file_formats[i]->suffix) == 0)
+            return file_formats[i];
+    }
+    return &dlpark__format_safetensors;
+}
+
+const char *dlpark_file_format_name(dlpark_file_format format)
+{
+    const dlpark__format *found = dlpark__format_find(format);
+
+    if (found != NULL)
+        return found->name;
     return format == DLPARK_FILE_ANY ? "any" : "unknown";
+}
+
+/* The format by a file's first bytes. */
+static const dlpark__format *file_tell_format(const unsigned char *head, size_t nbytes)
+{
+    size_t i = 0;
+
+    while (file_formats[i]->matches != NULL && !file_formats[i]->matches(head, nbytes))
+        i++;
+    return file_formats[i];
 }
 
 /* ---- Opening ---- */
 
 static dlpark_status file_check_options(const dlpark_file_options *options, dlpark_error *err)
 {
-    if ((unsigned)options->format > DLPARK_FILE_SAFETENSORS)
+    if (options->format != DLPARK_FILE_ANY && dlpark__format_find(options->format) == NULL)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no file format %d", (int)options->format);
     if ((unsigned)options->float4 > DLPARK_FILE_FLOAT4_BYTES)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no form %d of float4", (int)options->float4);
     return DLPARK_OK;
-}
-
-/* What has no magic is safetensors. */
-static const dlpark__format *file_tell_format(void)
-{
-    return &dlpark__format_safetensors;
 }
 
 /* Takes the source. Faults go to `faults`; a file with any is not opened. */
@@ -42,9 +70,20 @@ static dlpark_status file_read(dlpark_file *file, dlpark__source *source, const 
 {
     file->source = source;
     file->options = *options;
-    file->format = file_tell_format();
-    dlpark__format_job job = {source, &file->options, &file->index, faults};
-    return file->format->read(&job, err);
+    dlpark__format_job job = {source, {0}, &file->options, &file->index, faults};
+    size_t nbytes = source->nbytes < sizeof job.head ? (size_t)source->nbytes : sizeof job.head;
+    DLPARK_TRY(dlpark__source_read(source, 0, job.head, nbytes, err));
+    file->format = file_tell_format(job.head, nbytes);
+    if (options->format == DLPARK_FILE_ANY || file->format->format == options->format)
+        return file->format->read(&job, err);
+    if (file->format->matches == NULL) {
+        file->format = dlpark__format_find(options->format); /* which says what is missing */
+        return file->format->read(&job, err);
+    }
+    (void)dlpark__file_faults_add(faults, DLPARK_E_FORMAT, &(dlpark__file_fault_place){"format", 0, NULL, 0},
+                                  "is %s, and was to be %s", file->format->name,
+                                  dlpark_file_format_name(options->format));
+    return DLPARK_OK;
 }
 
 static void file_end(dlpark_file *file)

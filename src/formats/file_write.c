@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "../core/internal.h"
+#include "format.h"
 #include "replace.h"
 #include "swap.h"
-#include "write_plan.h"
 
 /* Of strided elements so many bytes are packed at a time. */
 #define FILE_WRITE_TILE ((size_t)1 << 20)
@@ -42,7 +42,7 @@ static dlpark_status file_write_check_options(const dlpark_file_write_options *o
 {
     size_t alignment = options->alignment_bytes;
 
-    if (options->format != DLPARK_FILE_ANY && options->format != DLPARK_FILE_SAFETENSORS)
+    if (options->format != DLPARK_FILE_ANY && dlpark__format_find(options->format) == NULL)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "files of format %d cannot be written", (int)options->format);
     if (alignment > 4096 || (alignment & (alignment - 1)) != 0)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT,
@@ -108,7 +108,9 @@ dlpark_status dlpark_file_writer_open(dlpark_file_writer **out, const char *path
     if (*out != NULL)
         return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "the variable for the writer holds one already");
     DLPARK_TRY(file_write_check_options(&options, err));
-    DLPARK_TRY(dlpark__safetensors_plan(&plan, parts, count, &options, err));
+    const dlpark__format *format =
+        options.format != DLPARK_FILE_ANY ? dlpark__format_find(options.format) : dlpark__format_of_name(path);
+    DLPARK_TRY(format->plan(&plan, parts, count, &options, err));
     dlpark_file_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL) {
         dlpark__write_plan_end(&plan);

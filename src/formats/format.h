@@ -1,5 +1,5 @@
 /*
- * A format as file.c knows it: how it is told, and how its index is read.
+ * A format as file.c knows it: how it is told, how its index is read, and how it is written.
  */
 #ifndef DLPARK_FORMATS_FORMAT_H
 #define DLPARK_FORMATS_FORMAT_H
@@ -9,10 +9,15 @@
 #include "file_faults.h"
 #include "index.h"
 #include "source.h"
+#include "write_plan.h"
+
+/* As much of a file's beginning as tells its format. */
+#define DLPARK__FORMAT_HEAD ((size_t)16)
 
 /* What a reader is given. */
 typedef struct dlpark__format_job {
     const dlpark__source *source;
+    unsigned char head[DLPARK__FORMAT_HEAD]; /* the file's first bytes, as many as it has */
     const dlpark_file_options *options;
     dlpark__index *index; /* empty; on failure the caller ends it */
     dlpark__file_faults
@@ -22,15 +27,36 @@ typedef struct dlpark__format_job {
 typedef struct dlpark__format {
     dlpark_file_format format;
     const char *name;
+    const char *suffix; /* of names of files, by which the format of one to be written is chosen: ".npy" */
+    /* Whether a file begins as this format does: `nbytes` of it, at most DLPARK__FORMAT_HEAD. NULL for the format that every
+     * file is of that no other claims. */
+    bool (*matches)(const unsigned char *head, size_t nbytes);
     /* Reads and checks everything but the bytes of tensors. */
     dlpark_status (*read)(const dlpark__format_job *job, dlpark_error *err);
+    /* Bytes of a tensor whose entry is compressed, as they would be in the file. NULL where there are none such. */
+    dlpark_status (*read_bytes)(const dlpark_file *file, int64_t index, uint64_t begin, unsigned char *to,
+                                uint64_t nbytes, dlpark_error *err);
+    /* Checks everything of a file to be written, and plans it. On failure the plan is empty. */
+    dlpark_status (*plan)(dlpark__write_plan *plan, const dlpark_file_part *parts, size_t count,
+                          const dlpark_file_write_options *options, dlpark_error *err);
 } dlpark__format;
 
 /* ---- safetensors.c ---- */
 
 extern const dlpark__format dlpark__format_safetensors;
 
+/* ---- safetensors_write.c ---- */
+
+dlpark_status dlpark__safetensors_plan(dlpark__write_plan *plan, const dlpark_file_part *parts, size_t count,
+                                       const dlpark_file_write_options *options, dlpark_error *err);
+
 /* ---- file.c ---- */
+
+/* NULL: there is no such format. */
+const dlpark__format *dlpark__format_find(dlpark_file_format format);
+
+/* The format that the name of a file to be written asks for by its end; safetensors where it asks for none. */
+const dlpark__format *dlpark__format_of_name(const char *path);
 
 struct dlpark_file {
     const dlpark__format *format;

@@ -18,15 +18,18 @@
 typedef struct dlpark__index_type {
     const char *name;
     DLDataType dtype;
+    bool is_big_endian; /* its numbers in the file; else little-endian */
 } dlpark__index_type;
 
 typedef struct dlpark__index_entry {
     dlpark__span_text name;
-    uint32_t shape; /* where its extents begin in `extents` */
-    uint16_t ndim;  /* of which the first 64 are kept */
-    uint8_t type;   /* row of the format's table */
-    bool is_wide;   /* an extent takes two words, the low one first */
-    uint64_t begin; /* in the file */
+    uint32_t shape;   /* where its extents begin in `extents` */
+    uint16_t ndim;    /* of which the first 64 are kept */
+    uint8_t type;     /* row of the format's table */
+    bool is_wide : 1; /* an extent takes two words, the low one first */
+    bool is_column_major : 1;
+    bool is_compressed : 1; /* its bytes are not in the file as they are: the format's `read_bytes` has them */
+    uint64_t begin;         /* in the file */
     uint64_t nbytes;
 } dlpark__index_entry;
 

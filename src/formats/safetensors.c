@@ -154,7 +154,6 @@ static dlpark_status safetensors_load(dlpark__safetensors_reader *reader, const 
 {
     uint64_t file_nbytes = job->source->nbytes, most = job->options->max_header_nbytes;
     unsigned long long header = 0, left;
-    unsigned char prefix[DLPARK__SAFETENSORS_PREFIX];
 
     if (file_nbytes < DLPARK__SAFETENSORS_PREFIX) {
         (void)dlpark__file_faults_add(job->faults, DLPARK_E_FORMAT, &(dlpark__file_fault_place){"short", 0, NULL, 0},
@@ -162,9 +161,8 @@ static dlpark_status safetensors_load(dlpark__safetensors_reader *reader, const 
                                       (unsigned long long)file_nbytes);
         return DLPARK_OK;
     }
-    DLPARK_TRY(dlpark__source_read(job->source, 0, prefix, sizeof prefix, err));
     for (int i = DLPARK__SAFETENSORS_PREFIX - 1; i >= 0; i--)
-        header = header << 8 | prefix[i];
+        header = header << 8 | job->head[i];
     left = file_nbytes - DLPARK__SAFETENSORS_PREFIX;
     most = most == 0 || most > SAFETENSORS_MAX_HEADER ? SAFETENSORS_MAX_HEADER : most;
     dlpark__file_fault_place place = {"header-size", 0, NULL, 0};
@@ -227,4 +225,10 @@ static dlpark_status safetensors_read(const dlpark__format_job *job, dlpark_erro
     return DLPARK_OK;
 }
 
-const dlpark__format dlpark__format_safetensors = {DLPARK_FILE_SAFETENSORS, "safetensors", safetensors_read};
+const dlpark__format dlpark__format_safetensors = {
+    .format = DLPARK_FILE_SAFETENSORS,
+    .name = "safetensors",
+    .suffix = ".safetensors",
+    .read = safetensors_read,
+    .plan = dlpark__safetensors_plan,
+};

@@ -32,10 +32,4 @@ dlpark_file_name dlpark__write_name(const dlpark_file_part *part);
 
 void dlpark__write_plan_end(dlpark__write_plan *plan);
 
-/* ---- safetensors_write.c ---- */
-
-/* Checks everything, and plans. On failure the plan is empty. */
-dlpark_status dlpark__safetensors_plan(dlpark__write_plan *plan, const dlpark_file_part *parts, size_t count,
-                                       const dlpark_file_write_options *options, dlpark_error *err);
-
 #endif

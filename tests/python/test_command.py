@@ -158,7 +158,7 @@ def test_the_highest_exit_status_counts(run, model, tmp_path):
         (["info", "-q", "x"], "there is no option '-q'"),
         (["info", "--include"], "--include needs a value: PATTERN"),
         (["info", "--json=1", "x"], "--json takes no value, and '1' was given"),
-        (["info", "--format", "zip", "x"], "--format zip: expected safetensors"),
+        (["info", "--format", "zip", "x"], "--format zip: there is no such format"),
     ],
 )
 def test_misuse_is_told(run, arguments, text):

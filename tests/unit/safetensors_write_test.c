@@ -5,7 +5,7 @@
 #include <dlpark/file.h>
 
 #include "failing_alloc.h"
-#include "write_plan.h"
+#include "format.h"
 
 static const int64_t shapes[][3] = {{2, 3, 4}, {0, 5, 1}, {7, 1, 1}};
 

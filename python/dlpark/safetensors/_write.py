@@ -21,7 +21,7 @@ def save_file(tensors: Mapping[str, Any], filename: str | os.PathLike[str], meta
         if not isinstance(text, str):
             raise TypeError(f"argument 'metadata': {type(text).__name__!r} object is not an instance of 'str'")
     try:
-        save(filename, tensors, metadata=metadata)
+        save(filename, tensors, format="safetensors", metadata=metadata)
     except (ValueError, BufferError, OSError) as error:
         raise SafetensorError(f"Error while serializing: {error}") from error
 

@@ -80,11 +80,11 @@ static int files_job_begin(files_job *job, PyObject *tensors, PyObject *metadata
     return files_job_read_tensors(job, tensors) < 0 ? -1 : files_job_read_metadata(job, metadata);
 }
 
-const char dlpark__py_files_save_doc[] = "save(path, [(name, capsule)], [(key, value)], alignment, sync)";
+const char dlpark__py_files_save_doc[] = "save(path, [(name, capsule)], [(key, value)], format, alignment, sync)";
 
 PyObject *dlpark__py_files_save(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    dlpark_file_write_options options = {.format = DLPARK_FILE_SAFETENSORS};
+    dlpark_file_write_options options = {.format = DLPARK_FILE_ANY};
     PyObject *path = NULL;
     dlpark_status status = DLPARK_OK;
     dlpark_error err;
@@ -97,8 +97,9 @@ PyObject *dlpark__py_files_save(PyObject *module, PyObject *const *args, Py_ssiz
     int begun = files_job_begin(&job, args[1], args[2]);
     options.metadata = job.pairs;
     options.nmetadata = job.nmetadata;
-    options.alignment_bytes = PyLong_AsSize_t(args[3]);
-    options.sync = args[4] == Py_True;
+    options.format = (dlpark_file_format)PyLong_AsLong(args[3]);
+    options.alignment_bytes = PyLong_AsSize_t(args[4]);
+    options.sync = args[5] == Py_True;
     if (begun == 0) {
         PyThreadState *thread = PyEval_SaveThread();
         status = dlpark_file_save(PyBytes_AsString(path), job.parts, job.count, &options, &err);
