@@ -66,6 +66,6 @@ awk '
             print $1 ":" $2 ": " from " includes <" $4 ">, and needs libc alone"
         }
     }
-' LIBC='^((assert|ctype|dlfcn|endian|errno|fcntl|fenv|float|inttypes|limits|locale|math|pthread|sched|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|threads|time|unistd|complex|immintrin|cpuid|arm_neon|arm_sve|type_traits|cstddef|cstdint)(\.h)?|sys/(auxv|mman|random|stat|types|uio)\.h)$' \
+' LIBC='^((assert|ctype|dlfcn|endian|errno|fcntl|fenv|float|inttypes|limits|locale|math|pthread|sched|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|threads|time|unistd|complex|immintrin|cpuid|arm_neon|arm_sve|type_traits|cstddef|cstdint)(\.h)?|sys/(auxv|mman|mount|param|random|stat|types|uio|vfs)\.h)$' \
     "$work/files" "$work/includes" >"$work/faults"
 verdict

@@ -53,12 +53,26 @@ typedef enum dlpark_file_float4 {
     DLPARK_FILE_FLOAT4_PIN_32 = 0x7fffffff
 } dlpark_file_float4;
 
+/** How the bytes of tensors come into memory. Four bytes in every build. */
+typedef enum dlpark_file_access {
+    DLPARK_FILE_ACCESS_AUTO = 0, /**< PREFETCH for files across a network or in user space (NFS, SMB, FUSE, Lustre and
+                                      the like), else MAP */
+    DLPARK_FILE_ACCESS_MAP,      /**< mapped: a page is read when it is touched */
+    DLPARK_FILE_ACCESS_PREFETCH, /**< mapped, and read by several threads before the tensor is handed out: what would be
+                                      slow page by page, and an error where a touch would end the process */
+    DLPARK_FILE_ACCESS_READ,     /**< the whole file is read by several threads when it is opened, and never mapped:
+                                      what others do to it later is no matter */
+    DLPARK_FILE_ACCESS_PIN_32 = 0x7fffffff
+} dlpark_file_access;
+
 /** What a file is opened with. Zero the rest: a field that is not named has its plain meaning. Grows only at its end. */
 typedef struct dlpark_file_options {
     dlpark_file_format format;  /**< refuse any other */
     uint64_t max_header_nbytes; /**< 0: what the format allows, at most 100,000,000 */
     dlpark_file_float4 float4;
     bool is_private; /**< mapped tensors may be written; what is written stays in this process */
+    dlpark_file_access access;
+    int threads; /**< that read a large tensor at the same time; 0: 8; 1: the caller's alone */
 } dlpark_file_options;
 
 /** What is special of a tensor in a file: bits of `flags`. */
@@ -187,7 +201,16 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_share(dlpark_file *file, i
                                                             dlpark_error *err);
 
 /**
- * A tensor of the file read into fresh memory, which the tensor owns. Never maps.
+ * Reads the bytes of tensors by several threads, so that the system has them when they are touched. No memory is kept.
+ *
+ * @param indexes  in, borrowed. Numbers of tensors; NULL: all of the file, and `count` is not looked at.
+ * @return DLPARK_OK; DLPARK_E_INDEX; DLPARK_E_IO; DLPARK_E_FORMAT (the file was cut short since); DLPARK_E_MEMORY.
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_prefetch(const dlpark_file *file, const int64_t *indexes,
+                                                               size_t count, dlpark_error *err);
+
+/**
+ * A tensor of the file read into fresh memory, which the tensor owns. Never maps. Large ones are read by several threads.
  *
  * @return as dlpark_file_share() but for the mapping; DLPARK_E_IO, DLPARK_E_FORMAT (the file was cut short since).
  */

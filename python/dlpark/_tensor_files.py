@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes] | int
     Format = Literal["safetensors"]
     Float4 = Literal["logical", "pairs", "bytes"]
+    Access = Literal["auto", "map", "prefetch", "read"]
 
 _FORMATS = {"safetensors": 1}
 _FLOAT4 = {"logical": 0, "pairs": 1, "bytes": 2}
+_ACCESS = {"auto": 0, "map": 1, "prefetch": 2, "read": 3}
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,25 @@ class TensorFile(Mapping[str, Tensor]):
         """
         return self._take(name, True)
 
+    def prefetch(self, *names: str) -> None:
+        """Read tensors by several threads, so that the system has their bytes when they are touched. Keeps no memory.
+
+        Parameters
+        ----------
+        *names : str
+            None: the whole file.
+
+        Raises
+        ------
+        KeyError
+            There is no such tensor.
+        ValueError
+            The file was cut short since it was opened.
+        OSError
+            It could not be read.
+        """
+        _files.prefetch(self._handle, [self._find(name) for name in names] if names else None)
+
     def close(self) -> None:
         """Close the file. Tensors that were taken from it stay as they are. Closing twice is allowed."""
         _files.close(self._handle)
@@ -190,6 +211,8 @@ def open(
     copy: bool = False,
     private: bool = False,
     float4: Float4 = "logical",
+    access: Access = "auto",
+    threads: int | None = None,
 ) -> TensorFile:
     """Open a tensor file. Reads the names, shapes and places of its tensors, and checks them all.
 
@@ -207,6 +230,12 @@ def open(
     float4 : str
         What a packed pair of float4 is taken for: ``"logical"`` elements of their own, ``"pairs"`` as PyTorch's
         float4_e2m1fn_x2, or ``"bytes"``.
+    access : str
+        How tensors come into memory. ``"map"``: a page is read when it is touched. ``"prefetch"``: mapped, but read by
+        several threads before they are handed out. ``"read"``: the whole file is read when it is opened, and what others
+        do to it later is no matter. ``"auto"`` is ``"prefetch"`` for files across a network, else ``"map"``.
+    threads : int, optional
+        That read a large tensor at the same time, up to 64. By default 8.
 
     Returns
     -------
@@ -230,7 +259,7 @@ def open(
     >>> bias.readonly
     True
     """
-    return TensorFile(*_open_handle(source, format, private, float4), copy=_flag("copy", copy))
+    return TensorFile(*_open_handle(source, format, private, float4, access, threads), copy=_flag("copy", copy))
 
 
 def load(
@@ -241,12 +270,14 @@ def load(
     copy: bool = False,
     private: bool = False,
     float4: Float4 = "logical",
+    access: Access = "auto",
+    threads: int | None = None,
 ) -> dict[str, Tensor]:
     """All tensors of a file, in the order of their bytes.
 
     Parameters
     ----------
-    source, format, copy, private, float4
+    source, format, copy, private, float4, access, threads
         As for `open`. Without `copy` the tensors are mapped: nothing is read until it is touched.
 
     Returns
@@ -258,7 +289,9 @@ def load(
     OSError, ValueError, MemoryError
         As `open`.
     """
-    with open(source, format=format, copy=copy, private=private, float4=float4) as file:
+    with open(
+        source, format=format, copy=copy, private=private, float4=float4, access=access, threads=threads
+    ) as file:
         return dict(file.items())
 
 
@@ -345,11 +378,24 @@ def _alignment(value: Any) -> int:
     return value
 
 
-def _open_handle(source: Any, format: Any, private: Any, float4: Any) -> tuple[Any, str | None]:
+def _open_handle(
+    source: Any, format: Any, private: Any, float4: Any, access: Any, threads: Any
+) -> tuple[Any, str | None]:
     number = 0 if format is None else _choice("format", format, _FORMATS)
     form = _choice("float4", float4, _FLOAT4)
     given, name = _read_source(source)
-    return _files.open(given, number, form, _flag("private", private)), name
+    way = _choice("access", access, _ACCESS)
+    return _files.open(given, number, form, _flag("private", private), way, _threads(threads)), name
+
+
+def _threads(value: Any) -> int:
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"threads must be an int, not {type(value).__name__}")
+    if not 1 <= value <= 64:
+        raise ValueError(f"threads is {value}, expected 1 to 64")
+    return value
 
 
 def _read_source(source: Any) -> tuple[Any, str | None]:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../core/internal.h"
+#include "access.h"
 #include "format.h"
 #include "json.h"
 
@@ -55,12 +56,21 @@ static const dlpark__format *file_tell_format(const unsigned char *head, size_t 
 
 /* ---- Opening ---- */
 
+/* Of a disk that takes many requests at once, and of two cores, eight get nearly all that there is. */
+#define FILE_THREADS      8
+#define FILE_MOST_THREADS 64
+
 static dlpark_status file_check_options(const dlpark_file_options *options, dlpark_error *err)
 {
     if (options->format != DLPARK_FILE_ANY && dlpark__format_find(options->format) == NULL)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no file format %d", (int)options->format);
     if ((unsigned)options->float4 > DLPARK_FILE_FLOAT4_BYTES)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no form %d of float4", (int)options->float4);
+    if ((unsigned)options->access > DLPARK_FILE_ACCESS_READ)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no access %d", (int)options->access);
+    if ((unsigned)options->threads > FILE_MOST_THREADS)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "threads is %d, expected 0 to %d", options->threads,
+                                FILE_MOST_THREADS);
     return DLPARK_OK;
 }
 
@@ -104,6 +114,10 @@ static dlpark_status file_make(dlpark_file **out, dlpark__source *source, const 
     dlpark_status status = file_read(file, source, options, &faults, err);
     if (status == DLPARK_OK && faults.count != 0)
         status = faults.status;
+    if (status == DLPARK_OK)
+        file->options.access = dlpark__access_choose(source, options->access);
+    if (status == DLPARK_OK && file->options.access == DLPARK_FILE_ACCESS_READ)
+        status = dlpark__source_take(source, options->threads, err);
     if (status != DLPARK_OK) {
         dlpark__index_end(&file->index);
         free(file);
@@ -118,6 +132,7 @@ static dlpark_status file_begin(dlpark_file *const *file, const dlpark_file_opti
                                 dlpark_file_options *options, dlpark_error *err)
 {
     *options = given != NULL ? *given : (dlpark_file_options){.format = DLPARK_FILE_ANY};
+    options->threads = options->threads != 0 ? options->threads : FILE_THREADS;
     if (*file != NULL)
         return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, "the variable for the file holds one already");
     return file_check_options(options, err);

@@ -90,6 +90,26 @@ static dlpark_status file_check_mappable(const dlpark_file *file, const dlpark_f
 
 /* ---- Mapped ---- */
 
+/* A tensor of fewer bytes comes by itself, with what the system reads ahead. */
+#define FILE_PREFETCH_FROM ((uint64_t)1 << 20)
+
+dlpark_status dlpark_file_prefetch(const dlpark_file *file, const int64_t *indexes, size_t count, dlpark_error *err)
+{
+    const dlpark__source *source = file->source;
+
+    if (indexes == NULL)
+        return dlpark__source_read_threads(source, 0, NULL, source->nbytes, file->options.threads, err);
+    for (size_t i = 0; i < count; i++)
+        DLPARK_TRY(dlpark__file_check_index(file, indexes[i], err));
+    for (size_t i = 0; i < count; i++) {
+        const dlpark__index_entry *entry = &file->index.entries[indexes[i]];
+        uint64_t left = source->nbytes - entry->begin; /* of a compressed one fewer are there than its `nbytes` */
+        uint64_t nbytes = entry->nbytes < left ? entry->nbytes : left;
+        DLPARK_TRY(dlpark__source_read_threads(source, entry->begin, NULL, nbytes, file->options.threads, err));
+    }
+    return DLPARK_OK;
+}
+
 /* The tensor's description, over the mapping; not yet made. */
 static dlpark_status file_describe(dlpark_file *file, int64_t index, dlpark_file_entry *entry, dlpark_tensor_desc *desc,
                                    dlpark_error *err)
@@ -98,6 +118,8 @@ static dlpark_status file_describe(dlpark_file *file, int64_t index, dlpark_file
 
     DLPARK_TRY(file_find_entry(file, index, entry, err));
     DLPARK_TRY(file_check_mappable(file, entry, err));
+    if (file->options.access == DLPARK_FILE_ACCESS_PREFETCH && entry->nbytes >= FILE_PREFETCH_FROM)
+        DLPARK_TRY(dlpark_file_prefetch(file, &index, 1, err));
     DLPARK_TRY(dlpark__source_map(file->source, &bytes, err));
     *desc = (dlpark_tensor_desc){.dtype = entry->dtype, .ndim = entry->ndim, .shape = DLPARK_DIMS(entry->shape)};
     if (entry->nbytes != 0)
@@ -142,7 +164,8 @@ static dlpark_status file_read_bytes(const dlpark_file *file, const dlpark_file_
     if ((entry->flags & DLPARK_FILE_COMPRESSED) != 0)
         DLPARK_TRY(file->format->read_bytes(file, entry->index, begin, to, nbytes, err));
     else
-        DLPARK_TRY(dlpark__source_read(file->source, entry->offset + begin, to, (size_t)nbytes, err));
+        DLPARK_TRY(
+            dlpark__source_read_threads(file->source, entry->offset + begin, to, nbytes, file->options.threads, err));
     if ((entry->flags & DLPARK_FILE_SWAPPED) != 0)
         dlpark__swap_numbers(to, nbytes, entry->dtype);
     return DLPARK_OK;

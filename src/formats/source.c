@@ -214,6 +214,18 @@ void dlpark__source_release(void *context)
 
 /* ---- Bytes ---- */
 
+/* Nothing is at `offset`; the file may end before. */
+static DLPARK_COLD dlpark_status source_fail_short(const dlpark__source *source, uint64_t offset, dlpark_error *err)
+{
+    struct stat status;
+
+    if (fstat(source->descriptor, &status) == 0 && (uint64_t)status.st_size < offset)
+        offset = (uint64_t)status.st_size;
+    return dlpark_error_set(err, DLPARK_E_FORMAT,
+                            "%s: ends at byte %llu, and had %llu when it was opened: another process cut it short",
+                            source->name.text, (unsigned long long)offset, (unsigned long long)source->nbytes);
+}
+
 dlpark_status dlpark__source_read(const dlpark__source *source, uint64_t offset, void *to, size_t nbytes,
                                   dlpark_error *err)
 {
@@ -230,10 +242,7 @@ dlpark_status dlpark__source_read(const dlpark__source *source, uint64_t offset,
         if (got < 0 && errno != EINTR)
             return dlpark__source_fail(&source->name, errno, err);
         if (got == 0)
-            return dlpark_error_set(
-                err, DLPARK_E_FORMAT,
-                "%s: ends at byte %llu, and had %llu when it was opened: another process cut it short",
-                source->name.text, (unsigned long long)offset, (unsigned long long)source->nbytes);
+            return source_fail_short(source, offset, err);
         if (got > 0) {
             at += got;
             offset += (uint64_t)got;

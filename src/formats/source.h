@@ -48,6 +48,17 @@ void dlpark__source_release(void *source);
 dlpark_status dlpark__source_read(const dlpark__source *source, uint64_t offset, void *to, size_t nbytes,
                                   dlpark_error *err);
 
+/* ---- source_threads.c ---- */
+
+/* The same by at most so many threads. `to` NULL: the bytes are only read, for the system to keep. */
+dlpark_status dlpark__source_read_threads(const dlpark__source *source, uint64_t offset, unsigned char *to,
+                                          uint64_t nbytes, int threads, dlpark_error *err);
+
+/* Takes all into memory, and lets go of the file. */
+dlpark_status dlpark__source_take(dlpark__source *source, int threads, dlpark_error *err);
+
+/* ---- source.c ---- */
+
 /* The address of byte 0, mapped on the first call. Not NULL, unless the file is empty or on failure. */
 dlpark_status dlpark__source_map(dlpark__source *source, unsigned char **bytes, dlpark_error *err);
 

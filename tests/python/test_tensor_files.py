@@ -200,6 +200,11 @@ def test_a_file_cut_short_is_an_error_where_it_is_loaded(tmp_path):
         ({"float4": "x"}, ValueError, "float4 is 'x'"),
         ({"copy": "no"}, TypeError, "copy must be True or False, not 'no'"),
         ({"private": 1}, TypeError, "private must be True or False, not 1"),
+        ({"access": "mmap"}, ValueError, "access is 'mmap', expected one of 'auto', 'map', 'prefetch', 'read'"),
+        ({"access": 1}, TypeError, "access must be a str, not int"),
+        ({"threads": 0}, ValueError, "threads is 0, expected 1 to 64"),
+        ({"threads": 65}, ValueError, "threads is 65, expected 1 to 64"),
+        ({"threads": True}, TypeError, "threads must be an int, not bool"),
     ],
 )
 def test_arguments_are_checked(path, arguments, error, text):
@@ -212,6 +217,39 @@ def test_sources_are_checked(path):
         dlpark.open(1.5)
     with path.open("rb") as opened, pytest.raises(TypeError, match=r"pass its \.name or \.fileno\(\)"):
         dlpark.open(opened)
+
+
+@pytest.mark.parametrize("access", ["auto", "map", "prefetch", "read"])
+@pytest.mark.parametrize("threads", [None, 1, 3])
+def test_every_access_gives_the_same(tmp_path, access, threads):
+    large = np.arange(5 << 20, dtype=np.int32)
+    dlpark.save(tmp_path / "x", {"large": large, "small": large[:3]})
+    with dlpark.open(tmp_path / "x", access=access, threads=threads) as file:
+        file.prefetch()
+        file.prefetch("small", "large")
+        with pytest.raises(KeyError, match="no tensor 'larg'; did you mean 'large'"):
+            file.prefetch("larg")
+        for name, array in (("large", large), ("small", large[:3])):
+            assert np.array_equal(np.from_dlpack(file[name]), array)
+            assert np.array_equal(np.from_dlpack(file.load(name)), array)
+            assert file[name].readonly
+    assert np.array_equal(dlpark.load(tmp_path / "x", access=access, threads=threads)["large"].numpy(), large)
+
+
+def test_what_was_read_on_opening_is_ours(tmp_path):
+    array = np.arange(3 << 20, dtype=np.int32)
+    dlpark.save(tmp_path / "x", {"x": array})
+    read = dlpark.open(tmp_path / "x", access="read")
+    prefetched = dlpark.open(tmp_path / "x", access="prefetch")
+    told = f"ends at byte 1048576, and had {prefetched.nbytes} when it was opened"
+    os.truncate(tmp_path / "x", 1 << 20)
+    assert np.array_equal(read["x"].numpy(), array)
+    for call in (lambda: prefetched["x"], lambda: prefetched.prefetch("x"), prefetched.prefetch):
+        with pytest.raises(ValueError, match=told):
+            call()
+    prefetched.close()
+    with pytest.raises(ValueError, match="closed"):
+        prefetched.prefetch()
 
 
 @pytest.mark.threads

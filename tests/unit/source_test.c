@@ -514,6 +514,8 @@ static void file_that_was_cut_short_is_told(void **state)
     assert_ok(dlpark__source_read(source, 0, all, 5000, e));
     assert_fails(DLPARK_E_FORMAT, "ends at byte 5000, and had 10000 when it was opened",
                  dlpark__source_read(source, 0, all, 5001, e));
+    assert_fails(DLPARK_E_FORMAT, "ends at byte 5000", dlpark__source_read(source, 7000, all, 1, e));
+    plan(FSTAT, 1, 2, EIO); /* then it is known to end before this */
     assert_fails(DLPARK_E_FORMAT, "ends at byte 7000", dlpark__source_read(source, 7000, all, 1, e));
     assert_ok(dlpark__source_read(source, 9000, all, 0, e));
     dlpark__source_release(source);

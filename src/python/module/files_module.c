@@ -131,7 +131,7 @@ static int files_open_any(files_handle *handle, PyObject *source, const dlpark_f
     return files_open_bytes(handle, source, options, err);
 }
 
-PyDoc_STRVAR(files_open_doc, "open(source, format, float4, private) -> handle");
+PyDoc_STRVAR(files_open_doc, "open(source, format, float4, private, access, threads) -> handle");
 
 static PyObject *files_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -143,6 +143,8 @@ static PyObject *files_open(PyObject *module, PyObject *const *args, Py_ssize_t 
     options.format = (dlpark_file_format)PyLong_AsLong(args[1]);
     options.float4 = (dlpark_file_float4)PyLong_AsLong(args[2]);
     options.is_private = args[3] == Py_True;
+    options.access = (dlpark_file_access)PyLong_AsLong(args[4]);
+    options.threads = (int)PyLong_AsLong(args[5]);
     files_handle *handle = PyMem_Calloc(1, sizeof *handle);
     PyObject *capsule = handle != NULL ? PyCapsule_New(handle, FILES_HANDLE, files_handle_free) : PyErr_NoMemory();
     if (capsule == NULL) {
@@ -327,6 +329,43 @@ static PyObject *files_take(PyObject *module, PyObject *const *args, Py_ssize_t 
     return capsule;
 }
 
+/* The GIL is not held: the file may be closed meanwhile. */
+static dlpark_status files_prefetch_all(files_handle *handle, const int64_t *indexes, size_t count, dlpark_error *err)
+{
+    handle->busy++;
+    PyThreadState *thread = PyEval_SaveThread();
+    dlpark_status status = dlpark_file_prefetch(handle->file, indexes, count, err);
+    PyEval_RestoreThread(thread);
+    handle->busy--;
+    if (handle->is_closed && handle->busy == 0)
+        files_handle_end(handle);
+    return status;
+}
+
+PyDoc_STRVAR(files_prefetch_doc, "prefetch(handle, [index] or None)");
+
+static PyObject *files_prefetch(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    files_handle *handle = files_handle_of(args[0]);
+    dlpark_error err;
+
+    (void)module;
+    (void)nargs;
+    if (handle == NULL)
+        return NULL;
+    Py_ssize_t count = args[1] != Py_None ? PyList_Size(args[1]) : 0;
+    int64_t *indexes = args[1] != Py_None ? PyMem_Calloc((size_t)count + 1, sizeof *indexes) : NULL;
+    if (args[1] != Py_None && indexes == NULL)
+        return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < count; i++)
+        indexes[i] = PyLong_AsLongLong(PyList_GetItem(args[1], i));
+    dlpark_status status = files_prefetch_all(handle, indexes, (size_t)count, &err);
+    PyMem_Free(indexes);
+    if (status != DLPARK_OK)
+        return dlpark__py_raise_file(&err, handle->filename != Py_None ? handle->filename : NULL);
+    Py_RETURN_NONE;
+}
+
 /* ---- Checking ---- */
 
 PyDoc_STRVAR(files_check_doc, "check(path, format) -> list of (rule, offset, tensor, message)");
@@ -384,6 +423,7 @@ static PyMethodDef files_functions[] = {
     {"about", files_about, METH_O, files_about_doc},
     {"metadata", files_metadata, METH_O, files_metadata_doc},
     {"take", (PyCFunction)(void (*)(void))files_take, METH_FASTCALL, files_take_doc},
+    {"prefetch", (PyCFunction)(void (*)(void))files_prefetch, METH_FASTCALL, files_prefetch_doc},
     {"save", (PyCFunction)(void (*)(void))dlpark__py_files_save, METH_FASTCALL, dlpark__py_files_save_doc},
     {"check", (PyCFunction)(void (*)(void))files_check, METH_FASTCALL, files_check_doc},
     {NULL, NULL, 0, NULL},
