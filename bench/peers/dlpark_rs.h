@@ -21,4 +21,14 @@ void peer_rs_run_validate(const DLTensor *tensor, int64_t count);
 const float *peer_rs_slice(const DLTensor *tensor);
 void peer_rs_run_slice(const DLTensor *tensor, int64_t count);
 
+/* ---- src/files.rs ---- */
+
+typedef struct peer_rs_files peer_rs_files;
+
+int64_t peer_rs_files_open(const char *path, int64_t count);
+int64_t peer_rs_files_open_dlpark(const char *path, int64_t count);
+const peer_rs_files *peer_rs_files_hold(const char *path, const char *const *names, size_t count);
+int64_t peer_rs_files_find(const peer_rs_files *opened, int64_t count);
+int64_t peer_rs_files_export(const peer_rs_files *opened, int64_t count);
+
 #endif

@@ -3,6 +3,8 @@
 //! Each `peer_rs_run_*` repeats its operation `count` times inside Rust, where the compiler may inline the crate as it
 //! does for a Rust caller; each `peer_rs_make_*` does it once and hands the result out, for checking.
 
+pub mod files;
+
 use dlpark::ffi::{DLDataType, DLDevice, DLManagedTensorVersioned, DLTensor};
 use dlpark::metadata::{Dynamic, Fixed};
 use dlpark::{versioned::Dlpack, OpaqueContext, TensorRef};
