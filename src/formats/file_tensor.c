@@ -72,20 +72,22 @@ static dlpark_status file_find_entry(const dlpark_file *file, int64_t index, dlp
 
 /* ---- Byte order ---- */
 
-/* What cannot be used where it is in the file. */
-static dlpark_status file_check_mappable(const dlpark_file *file, const dlpark_file_entry *entry, dlpark_error *err)
+static DLPARK_COLD dlpark_status file_refuse_mapping(const dlpark_file *file, const dlpark_file_entry *entry,
+                                                     dlpark_error *err)
 {
-    dlpark_file_name name = dlpark_file_name_text(entry->name, entry->name_nbytes);
+    const char *what = (entry->flags & DLPARK_FILE_COMPRESSED) != 0 ? "compressed"
+                       : DLPARK__IS_BIG_ENDIAN                      ? "little-endian, and this machine is not"
+                                                                    : "big-endian, and this machine is not";
 
-    if ((entry->flags & DLPARK_FILE_COMPRESSED) != 0)
-        return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,
-                                "%s: tensor '%s' is compressed: it can be loaded, not mapped", file->source->name.text,
-                                name.text);
-    if ((entry->flags & DLPARK_FILE_SWAPPED) == 0 || entry->nbytes == 0)
-        return DLPARK_OK;
-    return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,
-                            "%s: tensor '%s' is %s-endian, and this machine is not: it can be loaded, not mapped",
-                            file->source->name.text, name.text, DLPARK__IS_BIG_ENDIAN ? "little" : "big");
+    return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "%s: tensor '%s' is %s: it can be loaded, not mapped",
+                            file->source->name.text, dlpark_file_name_text(entry->name, entry->name_nbytes).text, what);
+}
+
+/* What cannot be used where it is in the file. */
+static bool file_is_mappable(const dlpark_file_entry *entry)
+{
+    return (entry->flags & (DLPARK_FILE_COMPRESSED | DLPARK_FILE_SWAPPED)) == 0 ||
+           ((entry->flags & DLPARK_FILE_COMPRESSED) == 0 && entry->nbytes == 0);
 }
 
 /* ---- Mapped ---- */
@@ -110,47 +112,78 @@ dlpark_status dlpark_file_prefetch(const dlpark_file *file, const int64_t *index
     return DLPARK_OK;
 }
 
-/* The tensor's description, over the mapping; not yet made. */
-static dlpark_status file_describe(dlpark_file *file, int64_t index, dlpark_file_entry *entry, dlpark_tensor_desc *desc,
-                                   dlpark_error *err)
+/* What the file says of a tensor, and where its bytes are mapped. */
+static dlpark_status file_locate(dlpark_file *file, int64_t index, dlpark_file_entry *entry, unsigned char **data,
+                                 dlpark_error *err)
 {
-    unsigned char *bytes;
-
     DLPARK_TRY(file_find_entry(file, index, entry, err));
-    DLPARK_TRY(file_check_mappable(file, entry, err));
+    if (!file_is_mappable(entry))
+        return file_refuse_mapping(file, entry, err);
     if (file->options.access == DLPARK_FILE_ACCESS_PREFETCH && entry->nbytes >= FILE_PREFETCH_FROM)
         DLPARK_TRY(dlpark_file_prefetch(file, &index, 1, err));
-    DLPARK_TRY(dlpark__source_map(file->source, &bytes, err));
-    *desc = (dlpark_tensor_desc){.dtype = entry->dtype, .ndim = entry->ndim, .shape = DLPARK_DIMS(entry->shape)};
-    if (entry->nbytes != 0)
-        desc->data = bytes + entry->offset;
-    if (!file->options.is_private)
-        desc->flags = DLPARK_TENSOR_READ_ONLY;
+    DLPARK_TRY(dlpark__source_map(file->source, data, err));
+    *data = entry->nbytes != 0 ? *data + entry->offset : NULL;
     return DLPARK_OK;
 }
 
 dlpark_status dlpark_file_view(dlpark_file *file, int64_t index, dlpark_view *view, dlpark_error *err)
 {
     dlpark_file_entry entry;
-    dlpark_tensor_desc desc;
+    unsigned char *data = NULL;
 
-    DLPARK_TRY(file_describe(file, index, &entry, &desc, err));
-    DLTensor tensor = {desc.data, desc.device, entry.ndim, entry.dtype, entry.shape, NULL, 0};
-    tensor.device.device_type = kDLCPU;
-    dlpark_status status = dlpark_check(&tensor, desc.flags, view, err);
+    DLPARK_TRY(file_locate(file, index, &entry, &data, err));
+    const DLTensor tensor = {data, {kDLCPU, 0}, entry.ndim, entry.dtype, entry.shape, NULL, 0};
+    dlpark_status status = dlpark_check(&tensor, file->options.is_private ? 0 : DLPARK_TENSOR_READ_ONLY, view, err);
     view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE; /* the mapping is the file's own, and was made to be written or not */
     return status;
 }
 
-dlpark_status dlpark_file_share(dlpark_file *file, int64_t index, dlpark_tensor *tensor, dlpark_error *err)
+/* Of a tensor of whole bytes as they are in the file, where that is mapped by now. NULL: the general way has to look. */
+static DLManagedTensorVersioned *file_share_usual(const dlpark_file *file, int64_t index)
+{
+    const dlpark__index_entry *entry = &file->index.entries[index];
+    const dlpark__index_type *type = &file->index.types[entry->type];
+    unsigned char *map = atomic_load_explicit(&file->source->map, memory_order_acquire);
+    int64_t shape[DLPARK_MAX_NDIM];
+
+    if (map == NULL || entry->nbytes == 0 || entry->ndim > DLPARK_MAX_NDIM || file_flags(entry, type) != 0 ||
+        !dlpark__dtype_is_usual(type->dtype) || file->options.access == DLPARK_FILE_ACCESS_PREFETCH)
+        return NULL;
+    dlpark__index_shape(&file->index, entry, shape);
+    return dlpark__tensor_new_heap(map + entry->begin, dlpark__tensor_kind(type->dtype, entry->ndim), shape, NULL,
+                                   dlpark__source_release);
+}
+
+static dlpark_status file_share_general(dlpark_file *file, int64_t index, dlpark_tensor *tensor, dlpark_error *err)
 {
     dlpark_file_entry entry;
-    dlpark_tensor_desc desc;
+    unsigned char *data = NULL;
 
-    DLPARK_TRY(file_describe(file, index, &entry, &desc, err));
-    desc.owner = file->source;
-    desc.release = dlpark__source_release; /* GCOVR_EXCL_BR_LINE: one of dlpark_tensor_new(), which is inline */
-    DLPARK_TRY(dlpark_tensor_new(tensor, &desc, NULL, err));
+    DLPARK_TRY(file_locate(file, index, &entry, &data, err));
+    const dlpark_tensor_desc desc = {.data = data,
+                                     .dtype = entry.dtype,
+                                     .ndim = entry.ndim,
+                                     .shape = DLPARK_DIMS(entry.shape),
+                                     .owner = file->source,
+                                     .release = dlpark__source_release};
+    return dlpark_tensor_new_sized(tensor, &desc, sizeof desc, NULL, err);
+}
+
+dlpark_status dlpark_file_share(dlpark_file *file, int64_t index, dlpark_tensor *tensor, dlpark_error *err)
+{
+    DLManagedTensorVersioned *made = NULL;
+
+    DLPARK_TRY(dlpark__file_check_index(file, index, err));
+    if (tensor->managed == NULL)
+        made = file_share_usual(file, index);
+    if (made != NULL) {
+        made->manager_ctx = file->source;
+        tensor->managed = made;
+    } else {
+        DLPARK_TRY(file_share_general(file, index, tensor, err));
+    }
+    if (!file->options.is_private)
+        tensor->managed->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
     (void)dlpark__source_share(file->source);
     return DLPARK_OK;
 }

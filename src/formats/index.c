@@ -35,37 +35,37 @@ static bool index_reserve(void **items, size_t *room, size_t count, size_t more,
     return true;
 }
 
-bool dlpark__index_add(dlpark__index *index, const dlpark__index_entry *entry, const int64_t *shape)
+dlpark__index_entry *dlpark__index_place(dlpark__index *index, uint16_t ndim, const int64_t *shape)
 {
-    int32_t ndim = dlpark__index_rank(entry);
-    dlpark__index_entry out = *entry;
-    size_t words = (size_t)ndim;
+    size_t kept = ndim < DLPARK_MAX_NDIM ? ndim : DLPARK_MAX_NDIM, words;
     uint64_t seen = 0;
     void *entries = index->entries, *extents = index->extents;
 
-    for (int32_t i = 0; i < ndim; i++)
+    for (size_t i = 0; i < kept; i++)
         seen |= (uint64_t)shape[i];
-    out.is_wide = seen > UINT32_MAX;
-    out.shape = (uint32_t)index->extents_count;
-    words <<= out.is_wide;
+    bool is_wide = seen > UINT32_MAX;
+    words = kept << is_wide;
     bool is_reserved =
         index->count < DLPARK__NAMES_MOST && index->extents_count <= UINT32_MAX - words &&
-        index_reserve(&entries, &index->room, index->count, 1, sizeof out) &&
+        index_reserve(&entries, &index->room, index->count, 1, sizeof *index->entries) &&
         /* one at least: also a scalar has a place to begin */
         index_reserve(&extents, &index->extents_room, index->extents_count, words > 0 ? words : 1, sizeof(uint32_t));
     index->entries = entries;
     index->extents = extents;
     if (!is_reserved)
-        return false;
+        return NULL;
     uint32_t *to = index->extents + index->extents_count;
-    for (int32_t i = 0; i < ndim; i++) {
+    for (size_t i = 0; i < kept; i++) {
         *to++ = (uint32_t)shape[i];
-        if (out.is_wide)
+        if (is_wide)
             *to++ = (uint32_t)((uint64_t)shape[i] >> 32);
     }
+    dlpark__index_entry *entry = &index->entries[index->count++];
+    entry->shape = (uint32_t)index->extents_count;
+    entry->ndim = ndim;
+    entry->is_wide = is_wide;
     index->extents_count += words;
-    index->entries[index->count++] = out;
-    return true;
+    return entry;
 }
 
 bool dlpark__index_add_pair(dlpark__index *index, dlpark__span_text key, dlpark__span_text value)

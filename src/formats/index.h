@@ -53,8 +53,26 @@ typedef struct dlpark__index {
 
 void dlpark__index_end(dlpark__index *index);
 
-/* These append. False: out of memory, or more than an index can have. The extents are copied. */
-bool dlpark__index_add(dlpark__index *index, const dlpark__index_entry *entry, const int64_t *shape);
+/* Appends an entry of this rank with its extents; all else of it is the caller's to fill in. NULL: out of memory, or more
+ * than an index can have. */
+dlpark__index_entry *dlpark__index_place(dlpark__index *index, uint16_t ndim, const int64_t *shape);
+
+/* These append. False: as above. Inline, as an entry that is put together in memory and read again at once is waited for. */
+static inline bool dlpark__index_add(dlpark__index *index, const dlpark__index_entry *entry, const int64_t *shape)
+{
+    dlpark__index_entry *to = dlpark__index_place(index, entry->ndim, shape);
+
+    if (to == NULL)
+        return false;
+    to->name = entry->name;
+    to->type = entry->type;
+    to->is_column_major = entry->is_column_major;
+    to->is_compressed = entry->is_compressed;
+    to->begin = entry->begin;
+    to->nbytes = entry->nbytes;
+    return true;
+}
+
 bool dlpark__index_add_pair(dlpark__index *index, dlpark__span_text key, dlpark__span_text value);
 
 /* Brings the entries into the order of their bytes; those without bytes come first at their place. */

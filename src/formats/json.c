@@ -1,9 +1,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 #include "../core/internal.h"
 #include "json.h"
+#include "swap.h"
 
 /* ---- UTF-8 ---- */
 
@@ -134,13 +138,27 @@ static size_t json_special(const char *text, size_t at, size_t end)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
 
+#if defined(__SSE2__)
+    for (; end - at >= 16; at += 16) {
+        __m128i bytes = _mm_loadu_si128((const void *)(text + at));
+        __m128i special =
+            _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+        special = _mm_or_si128(special, _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes));
+        unsigned found = (unsigned)_mm_movemask_epi8(special);
+        if (found != 0)
+            return at + (size_t)__builtin_ctz(found);
+    }
+#endif
     for (; end - at >= 8; at += 8) {
         uint64_t word;
         memcpy(&word, text + at, sizeof word);
         uint64_t quote = word ^ (ones * '"'), slash = word ^ (ones * '\\');
         /* A lane that is 0 lends from the next, and one below 0x20 too; a byte of more than 0x7F never does. */
         uint64_t special = ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((word - ones * 0x20) & ~word);
-        if ((special & highs) != 0)
+        special &= highs;
+        if (special != 0 && !DLPARK__IS_BIG_ENDIAN)
+            return at + (size_t)__builtin_ctzll(special) / 8;
+        if (special != 0)
             break;
     }
     while (at < end && text[at] != '"' && text[at] != '\\' && (unsigned char)text[at] >= 0x20)

@@ -4,6 +4,7 @@
 
 #include "../core/internal.h"
 #include "safetensors_parts.h"
+#include "swap.h"
 
 const dlpark__index_type dlpark__safetensors_types[DLPARK__SAFETENSORS_TYPES] = {
     {"U64", {kDLUInt, 64, 1}, false},
@@ -33,7 +34,7 @@ const dlpark__index_type dlpark__safetensors_types[DLPARK__SAFETENSORS_TYPES] = 
 
 /* One tensor, as it is read. */
 typedef struct safetensors_tensor {
-    dlpark__json_text name;
+    const dlpark__json_text *name;
     size_t at;      /* of its name's quotation mark, in the header */
     unsigned seen;  /* a bit for each field */
     uint8_t type;   /* SAFETENSORS_TYPES: unknown, and already told */
@@ -53,30 +54,46 @@ enum { FIELD_DTYPE = 1, FIELD_SHAPE = 2, FIELD_OFFSETS = 4, FIELD_ALL = 7 };
 
 static dlpark__file_fault_place safetensors_place(const char *rule, size_t at, const safetensors_tensor *tensor)
 {
-    return (dlpark__file_fault_place){rule, DLPARK__SAFETENSORS_PREFIX + at, tensor->name.text, tensor->name.nbytes};
+    return (dlpark__file_fault_place){rule, DLPARK__SAFETENSORS_PREFIX + at, tensor->name->text, tensor->name->nbytes};
 }
 
 #define SAFETENSORS_FAULT(reader, status, rule, at, tensor, ...)                                                       \
     (dlpark__file_faults_add((reader)->faults, (status),                                                               \
                              (dlpark__file_fault_place[]){safetensors_place((rule), (at), (tensor))}, __VA_ARGS__))
 
-bool dlpark__safetensors_is(const dlpark__json_text *text, const char *word)
+/* A text of a few bytes, which may hold zeros. */
+static bool safetensors_is_word(const char *word, const char *text, size_t nbytes)
 {
-    return text->nbytes == strlen(word) && memcmp(text->text, word, text->nbytes) == 0;
+    size_t i = 0;
+
+    while (i < nbytes && word[i] == text[i] && word[i] != '\0')
+        i++;
+    return i == nbytes && word[i] == '\0';
 }
 
-static uint8_t safetensors_type(const dlpark__safetensors_reader *reader, const char *text, size_t nbytes)
+bool dlpark__safetensors_is(const dlpark__json_text *text, const char *word)
+{
+    return safetensors_is_word(word, text->text, text->nbytes);
+}
+
+/* The dtype of the tensor that was read before, where it is one. */
+static uint8_t safetensors_last_type(const dlpark__safetensors_reader *reader)
 {
     const dlpark__index *index = reader->index;
-    const dlpark__json_text given = {text, nbytes};
     uint8_t last = index->count > 0 ? index->entries[index->count - 1].type : 0;
 
-    if (last < SAFETENSORS_TYPES && dlpark__safetensors_is(&given, dlpark__safetensors_types[last].name))
+    return last < SAFETENSORS_TYPES ? last : 0;
+}
+
+static uint8_t safetensors_type(uint8_t last, const char *text, size_t nbytes)
+{
+    uint8_t type = 0;
+
+    if (safetensors_is_word(dlpark__safetensors_types[last].name, text, nbytes))
         return last;
-    for (uint8_t i = 0; i < SAFETENSORS_TYPES; i++)
-        if (dlpark__safetensors_is(&given, dlpark__safetensors_types[i].name))
-            return i;
-    return SAFETENSORS_TYPES;
+    while (type < SAFETENSORS_TYPES && !safetensors_is_word(dlpark__safetensors_types[type].name, text, nbytes))
+        type++;
+    return type;
 }
 
 static bool safetensors_read_dtype(dlpark__safetensors_reader *reader, safetensors_tensor *tensor)
@@ -87,7 +104,7 @@ static bool safetensors_read_dtype(dlpark__safetensors_reader *reader, safetenso
     size_t at = reader->json.at;
     if (!dlpark__json_string(&reader->json, "a dtype in quotation marks", &text))
         return false;
-    tensor->type = safetensors_type(reader, text.text, text.nbytes);
+    tensor->type = safetensors_type(safetensors_last_type(reader), text.text, text.nbytes);
     if (tensor->type < SAFETENSORS_TYPES)
         return true;
     tensor->is_broken = true;
@@ -158,45 +175,86 @@ static bool safetensors_read_offsets(dlpark__safetensors_reader *reader, safeten
 
 /* ---- A tensor ---- */
 
-#define SAFETENSORS_LITERAL(json, word)                                                                                \
-    ((json)->end - (json)->at >= sizeof(word) - 1 &&                                                                   \
-     memcmp((json)->text + (json)->at, (word), sizeof(word) - 1) == 0 && ((json)->at += sizeof(word) - 1, true))
+/* The usual text is read by a cursor in a register: each step waits for the one before it, and through memory it would
+ * wait twice as long. The steps return where they end; NULL where the text is another. */
+typedef struct safetensors_cursor {
+    const char *at, *end;
+} safetensors_cursor;
+
+#define SAFETENSORS_LITERAL(cursor, word)                                                                              \
+    ((size_t)((cursor).end - (cursor).at) >= sizeof(word) - 1 && memcmp((cursor).at, (word), sizeof(word) - 1) == 0 && \
+     ((cursor).at += sizeof(word) - 1, true))
+
+/* The digits that eight bytes begin with, at once: their number, and their value. */
+static size_t safetensors_eight_digits(const char *text, uint64_t *value)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t word;
+
+    memcpy(&word, text, sizeof word);
+    word ^= ones * '0'; /* a digit is its value; what is none has a bit above, or is above 9 */
+    uint64_t other = ((word + ones * 0x76) | word) & ones * 0x80;
+    size_t digits = other != 0 ? (size_t)__builtin_ctzll(other) / 8 : 8;
+    /* The last digit goes to the highest byte, zeros before the first; then neighbours are joined, thrice. */
+    word = digits > 0 ? word << (64 - 8 * digits) : 0;
+    word = (word * 10 + (word >> 8)) & UINT64_C(0x00FF00FF00FF00FF);
+    word = (word * 100 + (word >> 16)) & UINT64_C(0x0000FFFF0000FFFF);
+    *value = (word * 10000 + (word >> 32)) & UINT64_C(0xFFFFFFFF);
+    return digits;
+}
 
 /* At most 18 digits, which cannot overflow. */
-static bool safetensors_digits(dlpark__json *json, uint64_t *out)
+static inline const char *safetensors_digits(safetensors_cursor cursor, uint64_t *out)
 {
-    const char *at = json->text + json->at, *end = json->text + json->end;
+    const char *at = cursor.at;
     uint64_t value = 0;
     size_t digits = 0;
 
-    for (; at < end && *at >= '0' && *at <= '9' && digits < 19; at++, digits++)
+    if (!DLPARK__IS_BIG_ENDIAN && cursor.end - at >= 8)
+        at += digits = safetensors_eight_digits(at, &value);
+    for (; at < cursor.end && *at >= '0' && *at <= '9' && digits < 19; at++, digits++)
         value = value * 10 + (uint64_t)(*at - '0');
-    if (digits == 0 || digits == 19 || (digits > 1 && at[-(ptrdiff_t)digits] == '0'))
-        return false;
-    json->at += digits;
     *out = value;
-    return true;
+    return digits == 0 || digits == 19 || (digits > 1 && *cursor.at == '0') ? NULL : at;
 }
 
-static bool safetensors_usual_shape(dlpark__json *json, safetensors_tensor *tensor)
+static inline const char *safetensors_usual_shape(safetensors_cursor cursor, safetensors_tensor *tensor)
 {
     uint64_t extent;
 
-    if (SAFETENSORS_LITERAL(json, "]"))
-        return true;
+    if (SAFETENSORS_LITERAL(cursor, "]"))
+        return cursor.at;
     do {
-        if (!safetensors_digits(json, &extent))
-            return false;
+        cursor.at = safetensors_digits(cursor, &extent);
+        if (cursor.at == NULL)
+            return NULL;
         safetensors_add_extent(tensor, extent);
-    } while (SAFETENSORS_LITERAL(json, ","));
-    return SAFETENSORS_LITERAL(json, "]");
+    } while (SAFETENSORS_LITERAL(cursor, ","));
+    return SAFETENSORS_LITERAL(cursor, "]") ? cursor.at : NULL;
 }
 
-static bool safetensors_usual_rest(dlpark__json *json, safetensors_tensor *tensor)
+static inline const char *safetensors_usual_offsets(safetensors_cursor cursor, safetensors_tensor *tensor)
 {
-    return SAFETENSORS_LITERAL(json, "\",\"shape\":[") && safetensors_usual_shape(json, tensor) &&
-           SAFETENSORS_LITERAL(json, ",\"data_offsets\":[") && safetensors_digits(json, &tensor->begin) &&
-           SAFETENSORS_LITERAL(json, ",") && safetensors_digits(json, &tensor->end) && SAFETENSORS_LITERAL(json, "]}");
+    if (!SAFETENSORS_LITERAL(cursor, ",\"data_offsets\":["))
+        return NULL;
+    cursor.at = safetensors_digits(cursor, &tensor->begin);
+    if (cursor.at == NULL || !SAFETENSORS_LITERAL(cursor, ","))
+        return NULL;
+    cursor.at = safetensors_digits(cursor, &tensor->end);
+    return cursor.at != NULL && SAFETENSORS_LITERAL(cursor, "]}") ? cursor.at : NULL;
+}
+
+/* The dtype; `last` is that of the tensor before, and nearly always of this one. */
+static inline const char *safetensors_usual_type(safetensors_cursor cursor, uint8_t last, safetensors_tensor *tensor)
+{
+    const char *quote = cursor.at;
+
+    while (quote < cursor.end && quote - cursor.at < 12 && *quote != '"')
+        quote++;
+    if (quote == cursor.end)
+        return NULL;
+    tensor->type = safetensors_type(last, cursor.at, (size_t)(quote - cursor.at));
+    return tensor->type < SAFETENSORS_TYPES ? quote : NULL;
 }
 
 /* The text as every writer has it, at a speed that matters for a million of them; false leaves the cursor where it was,
@@ -204,22 +262,24 @@ static bool safetensors_usual_rest(dlpark__json *json, safetensors_tensor *tenso
 static bool safetensors_read_usual(dlpark__safetensors_reader *reader, safetensors_tensor *tensor)
 {
     dlpark__json *json = &reader->json;
-    size_t begin = json->at;
+    safetensors_cursor cursor = {json->text + json->at, json->text + json->end};
 
-    if (SAFETENSORS_LITERAL(json, "{\"dtype\":\"")) {
-        const char *word = json->text + json->at;
-        size_t most = json->end - json->at < 12 ? json->end - json->at : 12;
-        const char *quote = memchr(word, '"', most);
-        if (quote != NULL) {
-            tensor->type = safetensors_type(reader, word, (size_t)(quote - word));
-            json->at += (size_t)(quote - word);
-            if (tensor->type < SAFETENSORS_TYPES && safetensors_usual_rest(json, tensor))
-                return true;
-        }
+    if (SAFETENSORS_LITERAL(cursor, "{\"dtype\":\""))
+        cursor.at = safetensors_usual_type(cursor, safetensors_last_type(reader), tensor);
+    else
+        cursor.at = NULL;
+    if (cursor.at != NULL && SAFETENSORS_LITERAL(cursor, "\",\"shape\":["))
+        cursor.at = safetensors_usual_shape(cursor, tensor);
+    else
+        cursor.at = NULL;
+    if (cursor.at != NULL)
+        cursor.at = safetensors_usual_offsets(cursor, tensor);
+    if (cursor.at == NULL) {
+        safetensors_begin_shape(tensor);
+        return false;
     }
-    safetensors_begin_shape(tensor);
-    json->at = begin;
-    return false;
+    json->at = (size_t)(cursor.at - json->text);
+    return true;
 }
 
 static bool safetensors_read_field(dlpark__safetensors_reader *reader, safetensors_tensor *tensor, size_t at,
@@ -232,7 +292,7 @@ static bool safetensors_read_field(dlpark__safetensors_reader *reader, safetenso
 
     if ((tensor->seen & field) != 0)
         return dlpark__json_fail(&reader->json, at, "tensor '%s' has two fields \"%s\"",
-                                 dlpark_file_name_text(tensor->name.text, tensor->name.nbytes).text,
+                                 dlpark_file_name_text(tensor->name->text, tensor->name->nbytes).text,
                                  dlpark_file_name_text(key->text, key->nbytes).text);
     tensor->seen |= field;
     switch (field) {
@@ -269,7 +329,7 @@ static bool safetensors_read_fields(dlpark__safetensors_reader *reader, safetens
     if (missing == 0)
         return true;
     return dlpark__json_fail(json, json->at - 1, "tensor '%s' has no \"%s\"",
-                             dlpark_file_name_text(tensor->name.text, tensor->name.nbytes).text,
+                             dlpark_file_name_text(tensor->name->text, tensor->name->nbytes).text,
                              missing & FIELD_DTYPE   ? "dtype"
                              : missing & FIELD_SHAPE ? "shape"
                                                      : "data_offsets");
@@ -340,7 +400,7 @@ bool dlpark__safetensors_read_tensor(dlpark__safetensors_reader *reader, size_t 
     safetensors_tensor tensor;
     bool is_within;
 
-    tensor.name = *name;
+    tensor.name = name;
     tensor.at = at;
     tensor.seen = 0;
     tensor.is_broken = false;
