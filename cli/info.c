@@ -39,7 +39,11 @@ static int info_width(const char *text)
 
 static void info_print_padded(const char *text, int width)
 {
-    printf("%s%*s", text, width > info_width(text) ? width - info_width(text) : 0, "");
+    static const char blanks[] = "                                ";
+
+    fputs(text, stdout);
+    for (int left = width - info_width(text); left > 0; left -= (int)sizeof blanks - 1)
+        fputs(left < (int)sizeof blanks - 1 ? blanks + (int)sizeof blanks - 1 - left : blanks, stdout);
 }
 
 /* A name that is too wide loses its middle: layers are told by their number, weights by their end. */
@@ -106,7 +110,12 @@ static void info_print(void *state, const dlpark_file_entry *entry, const char *
     info_print_padded(dlpark_dtype_long_name(entry->dtype).text, table->dtype);
     fputs("  ", stdout);
     info_print_padded(cli_show_shape(entry).text, table->shape);
-    printf("  %10s\n", cli_show_size(entry->nbytes).text);
+    cli_size size = cli_show_size(entry->nbytes);
+    fputs("  ", stdout);
+    for (int left = 10 - (int)strlen(size.text); left > 0; left--)
+        putchar(' ');
+    fputs(size.text, stdout);
+    putchar('\n');
 }
 
 static bool info_print_metadata(const cli_call *call, const dlpark_file *file)

@@ -83,26 +83,48 @@ cli_size cli_show_size(uint64_t nbytes)
     return out;
 }
 
+/* Decimal digits of what is not negative; returns their end. A file may have a million tensors, which printf would feel. */
+static char *terminal_put_number(char *to, int64_t number)
+{
+    char digits[20];
+    size_t count = 0;
+
+    do
+        digits[count++] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    while (count > 0)
+        *to++ = digits[--count];
+    return to;
+}
+
 cli_shape cli_show_shape(const dlpark_file_entry *entry)
 {
     cli_shape out;
-    size_t used = 1;
+    char *to = out.text;
     int32_t shown = entry->ndim < DLPARK_MAX_NDIM ? entry->ndim : DLPARK_MAX_NDIM;
 
-    out.text[0] = '[';
-    for (int32_t i = 0; i < shown; i++)
-        used += (size_t)snprintf(out.text + used, sizeof out.text - used, "%s%lld", i > 0 ? ", " : "",
-                                 (long long)entry->shape[i]);
-    used += (size_t)snprintf(out.text + used, sizeof out.text - used, "%s]", shown < entry->ndim ? ", ..." : "");
-    out.length = (int)used;
+    *to++ = '[';
+    for (int32_t i = 0; i < shown; i++) { /* at most 64 of 19 digits, and what is between */
+        if (i > 0) {
+            *to++ = ',';
+            *to++ = ' ';
+        }
+        to = terminal_put_number(to, entry->shape[i]);
+    }
+    strcpy(to, shown < entry->ndim ? ", ...]" : "]");
+    out.length = (int)(to - out.text) + (int)strlen(to);
     return out;
 }
 
 char *cli_show_name(const char *name, size_t nbytes)
 {
-    size_t length = dlpark_file_name_format(name, nbytes, NULL, 0);
-    char *text = malloc(length + 1);
+    char *text = malloc(nbytes + 1);
+    size_t length = text != NULL ? dlpark_file_name_format(name, nbytes, text, nbytes + 1) : 0;
 
+    if (length <= nbytes) /* nothing is escaped, as in nearly all */
+        return text;
+    free(text);
+    text = malloc(length + 1);
     if (text != NULL)
         (void)dlpark_file_name_format(name, nbytes, text, length + 1);
     return text;
