@@ -84,7 +84,7 @@ for program in $build/bench/bench_*; do
     "$program" --instructions $results/$name.counts --json $results/$name.json || status=1
 done
 if [ $python = ON ]; then
-    for name in calls exchange copy_peers cast_peers image_peers; do
+    for name in calls exchange copy_peers cast_peers image_peers file_peers; do
         [ $name != image_peers ] || [ $image = ON ] || continue
         PYTHONPATH=$build/python python3 bench/python/$name.py $quick --json $results/$name.json || status=1
     done
