@@ -1,62 +1,103 @@
 /* dlpark check: whether files are right, and every fault of those that are not. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "command.h"
 
-enum { CHECK_FORMAT, CHECK_QUIET, CHECK_JSON };
+enum { CHECK_FORMAT, CHECK_STRICT, CHECK_QUIET, CHECK_JSON };
 
 static const cli_option check_options[] = {
     {"format", 0, "FORMAT", "refuse any other: safetensors"},
+    {"strict", 0, NULL, "hazards count as faults"},
     {"quiet", 'q', NULL, "print nothing for files that are right"},
     {"json", 0, NULL, "for programs: the schema dlpark.check/1"},
 };
 
-/* So many faults of a file are told; the rest is counted. A header of 100 MB can have a million. */
+/* What is known of a file: its faults, and when it has none its hazards. */
+typedef struct check_found {
+    dlpark_file_fault *list;
+    size_t count;
+    bool is_hazards;
+} check_found;
+
+/* So many of a file are told; the rest is counted. A header of 100 MB can have a million. */
 #define CHECK_FAULTS ((size_t)1000)
 
 /* ---- For people ---- */
 
-static void check_print(const cli_call *call, const char *path, const dlpark_file_fault *faults, size_t count)
+static void check_print(const cli_call *call, const char *path, const check_found *found)
 {
-    if (count == 0 && cli_value(call, CHECK_QUIET) == NULL)
+    bool is_strict = cli_value(call, CHECK_STRICT) != NULL;
+
+    if (cli_value(call, CHECK_QUIET) == NULL && (found->count == 0 || (found->is_hazards && !is_strict)))
         printf("%s: ok\n", path);
-    for (size_t i = 0; i < count && i < CHECK_FAULTS; i++) {
-        printf("%s: byte %llu: ", path, (unsigned long long)faults[i].offset);
-        if (faults[i].tensor[0] != '\0')
-            printf("tensor '%s': ", faults[i].tensor);
-        printf("%s [%s]\n", faults[i].message, faults[i].rule);
+    if (cli_value(call, CHECK_QUIET) != NULL && found->is_hazards && !is_strict)
+        return;
+    for (size_t i = 0; i < found->count && i < CHECK_FAULTS; i++) {
+        const dlpark_file_fault *fault = &found->list[i];
+        printf("%s: %sbyte %llu: ", path, found->is_hazards ? "hazard: " : "", (unsigned long long)fault->offset);
+        if (fault->tensor[0] != '\0')
+            printf("tensor '%s': ", fault->tensor);
+        printf("%s [%s]\n", fault->message, fault->rule);
     }
-    if (count > CHECK_FAULTS)
-        printf("%s: and %zu more\n", path, count - CHECK_FAULTS);
+    if (found->count > CHECK_FAULTS)
+        printf("%s: and %zu more\n", path, found->count - CHECK_FAULTS);
 }
 
 /* ---- For programs ---- */
 
-static void check_write(cli_json *json, const dlpark_file_fault *faults, size_t count)
+static void check_write_list(cli_json *json, const char *key, const dlpark_file_fault *list, size_t count)
 {
-    cli_json_bool(json, "ok", count == 0);
-    cli_json_uint(json, "count", count);
-    cli_json_open(json, "faults", '[');
+    cli_json_open(json, key, '[');
     for (size_t i = 0; i < count && i < CHECK_FAULTS; i++) {
         cli_json_open(json, NULL, '{');
-        cli_json_word(json, "rule", faults[i].rule);
-        cli_json_uint(json, "offset", faults[i].offset);
-        cli_json_word(json, "tensor", faults[i].tensor);
-        cli_json_word(json, "message", faults[i].message);
+        cli_json_word(json, "rule", list[i].rule);
+        cli_json_uint(json, "offset", list[i].offset);
+        cli_json_word(json, "tensor", list[i].tensor);
+        cli_json_word(json, "message", list[i].message);
         cli_json_close(json, '}');
     }
     cli_json_close(json, ']');
 }
 
+static void check_write(cli_json *json, const check_found *found)
+{
+    size_t faults = found->is_hazards ? 0 : found->count, hazards = found->is_hazards ? found->count : 0;
+
+    cli_json_bool(json, "ok", faults == 0);
+    cli_json_uint(json, "count", faults);
+    check_write_list(json, "faults", found->list, faults);
+    cli_json_uint(json, "hazard_count", hazards);
+    check_write_list(json, "hazards", found->list, hazards);
+}
+
 /* ---- The verb ---- */
+
+/* Faults, or hazards of a file without any. */
+static dlpark_status check_find(const char *path, const dlpark_file_options *options, check_found *found,
+                                dlpark_error *err)
+{
+    dlpark_file *file = NULL;
+
+    found->is_hazards = false;
+    DLPARK_TRY(dlpark_file_check(path, options, found->list, CHECK_FAULTS, &found->count, err));
+    struct stat status;
+    if (found->count != 0 || stat(path, &status) != 0 || !S_ISREG(status.st_mode)) /* a pipe can be read once */
+        return DLPARK_OK;
+    DLPARK_TRY(dlpark_file_open(&file, path, options, err));
+    found->count = dlpark_file_hazards(file, found->list, CHECK_FAULTS);
+    found->is_hazards = found->count != 0;
+    dlpark_file_release(&file);
+    return DLPARK_OK;
+}
 
 static int check_run_file(const cli_call *call, const char *path, const dlpark_file_options *options,
                           dlpark_file_fault *faults, cli_json *json)
 {
     dlpark_error err;
-    size_t count = 0;
-    dlpark_status status = dlpark_file_check(path, options, faults, CHECK_FAULTS, &count, &err);
+    check_found found = {faults, 0, false};
+    dlpark_status status = check_find(path, options, &found, &err);
 
     if (json != NULL) {
         cli_json_open(json, NULL, '{');
@@ -67,14 +108,14 @@ static int check_run_file(const cli_call *call, const char *path, const dlpark_f
     else if (status != DLPARK_OK)
         cli_complain(call->verb, "%s", err.message);
     else if (json != NULL)
-        check_write(json, faults, count);
+        check_write(json, &found);
     else
-        check_print(call, path, faults, count);
+        check_print(call, path, &found);
     if (json != NULL)
         cli_json_close(json, '}');
     if (status != DLPARK_OK)
         return cli_exit_of(status);
-    return count == 0 ? CLI_FINE : CLI_FAULTY;
+    return found.count == 0 || (found.is_hazards && cli_value(call, CHECK_STRICT) == NULL) ? CLI_FINE : CLI_FAULTY;
 }
 
 static int check_run_all(const cli_call *call, dlpark_file_fault *faults, cli_json *json)
@@ -116,10 +157,12 @@ const cli_verb cli_verb_check = {
     .summary = "whether files are right; every fault of those that are not",
     .help = "Prints `ok` for each file that is right, and one line a fault for those that are\n"
             "not: the byte, the tensor, what is wrong with its numbers, and the rule in\n"
-            "brackets. The bytes of the tensors are not read.",
+            "brackets. A hazard is nothing wrong, but some readers get it wrong: numbers that\n"
+            "are not aligned, names that a terminal would obey. It is told, and changes the\n"
+            "exit code with --strict only. The bytes of the tensors are not read.",
     .examples = "  dlpark check *.safetensors\n"
                 "  dlpark check --quiet downloads/*.safetensors || echo faulty\n"
-                "  dlpark check --json model.safetensors\n",
+                "  dlpark check --strict --json model.safetensors\n",
     .options = check_options,
     .noptions = sizeof check_options / sizeof check_options[0],
     .least = 1,

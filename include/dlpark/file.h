@@ -261,6 +261,17 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_check(const char *path, co
                                                             dlpark_file_fault *faults, size_t capacity, size_t *count,
                                                             dlpark_error *err);
 
+/**
+ * Lists what is right in an open file, and what some readers get wrong all the same: numbers that are not aligned
+ * ("misaligned"); names that are empty, hold zeros or what a terminal obeys ("name"), or lead elsewhere when they are taken
+ * for paths ("path"); more dimensions than a tensor can have ("rank").
+ *
+ * @param hazards   out. The first `capacity`, in the order of the file; `offset` is where the tensor begins.
+ * @param capacity  in. May be 0, then `hazards` may be NULL.
+ * @return how many there are.
+ */
+DLPARK_API size_t dlpark_file_hazards(const dlpark_file *file, dlpark_file_fault *hazards, size_t capacity);
+
 /** A name of the file for people, in a struct of its own: controls and what turns the direction of text come as "\x1B"
  * or "\u202E"; cut with "..." after 60 bytes. */
 typedef struct dlpark_file_name {

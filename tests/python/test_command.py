@@ -131,6 +131,25 @@ def test_check_for_programs(run, model, tmp_path):
     assert absent == {"path": "absent", "error": "absent: No such file or directory"}
 
 
+def test_hazards_are_told_and_count_when_asked(run, tmp_path):
+    (tmp_path / "odd").write_bytes(safetensors({"a": ("U8", (1,), b"1"), "../b": ("F32", (1,), b"1234")}))
+    (tmp_path / "even").write_bytes(safetensors({"a": ("F32", (1,), b"1234")}))
+    done = run("check", "odd", "even")
+    assert done.returncode == 0
+    first, *hazards, last = done.stdout.splitlines()
+    assert (first, last) == ("odd: ok", "even: ok")
+    assert [line.rsplit(" ", 1)[1] for line in hazards] == ["[misaligned]", "[path]"]
+    assert all(line.startswith("odd: hazard: byte ") and "tensor '../b': " in line for line in hazards)
+    assert run("check", "--quiet", "odd").stdout == ""
+    strict = run("check", "--strict", "--quiet", "odd", "even")
+    assert (strict.returncode, strict.stdout.splitlines()) == (1, hazards)
+    told = json.loads(run("check", "--json", "odd").stdout)["files"][0]
+    assert told["ok"] and told["hazard_count"] == 2 and told["faults"] == []
+    assert [hazard["rule"] for hazard in told["hazards"]] == ["misaligned", "path"]
+    piped = (tmp_path / "odd").read_bytes()
+    assert run("check", "/dev/stdin", input=piped, text=False).stdout == b"/dev/stdin: ok\n"
+
+
 @pytest.mark.parametrize("data", [b"", b"short", b"\0" * 8, b"garbage garbage garbage", b"\xff" * 64])
 def test_garbage_is_a_faulty_file(run, tmp_path, data):
     (tmp_path / "garbage").write_bytes(data)
