@@ -6,7 +6,7 @@ MINUTES ?=
 export FRAMEWORK PARTNERS MINUTES
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-image-python demo-extension check test test-asan test-tsan test-python coverage bench nightly-arch \
-    nightly-exhaustive nightly-fuzz nightly-property symbols wheel install format clean
+    nightly-exhaustive nightly-files nightly-fuzz nightly-property symbols wheel install format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,9 @@ nightly-property: ## random programs of views and copies against NumPy; the same
 
 nightly-arch: ## the unit tests on s390x, AArch64 and armhf under qemu, and as 32-bit x86
 	@tools/setup nightly-arch tools/nightly arch
+
+nightly-files: ## a tensor file of 20 GiB converted in less than 256 MiB of memory
+	@tools/setup nightly-files tools/nightly files
 
 symbols: ## tests/abi/symbols.txt anew: the names that the shared library exports
 	@tools/setup build tests/abi/symbols.sh --update
