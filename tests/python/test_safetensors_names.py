@@ -183,6 +183,86 @@ def test_torch_is_the_same_both_ways(tmp_path):
     assert {k: v.tolist() for k, v in dlpark.safetensors.torch.load(before).items() if k == "int8"} == {"int8": made["int8"].tolist()}
 
 
+def models():
+    """Models whose tensors share memory in every way, by name."""
+    import torch
+
+    def model(**tensors):
+        made = torch.nn.Module()
+        for name, tensor in tensors.items():
+            made.register_buffer(name, tensor)
+        return made
+
+    def tied():
+        made = torch.nn.ModuleDict({"embed": torch.nn.Embedding(5, 4), "head": torch.nn.Linear(4, 5, bias=False)})
+        torch.nn.init.ones_(made["embed"].weight)
+        made["head"].weight = made["embed"].weight
+        return made
+
+    base = torch.arange(12.0)
+    return {
+        "plain": lambda: model(b=torch.ones(2), a=torch.zeros(3, 2)),
+        "tied": tied,
+        "three": lambda: model(c=base, a=base, b=base),
+        "part": lambda: model(part=base[3:5], whole=base),
+        "halves": lambda: model(left=base[:6], right=base[6:]),
+        "transposed": lambda: model(t=torch.arange(6.0).reshape(2, 3).T),
+        "empty": lambda: model(none=torch.zeros(0, 3), other=torch.zeros(0, 3)),
+    }
+
+
+@pytest.mark.partner("torch")
+@pytest.mark.parametrize("metadata", [None, {}, {"format": "pt", "b": "mine"}])
+def test_models_are_saved_and_loaded_as_the_reference_does(tmp_path, metadata):
+    import safetensors.torch
+    import torch
+
+    import dlpark.safetensors.torch
+
+    for kind, make in models().items():
+        said = []
+        for module, path in ((safetensors.torch, tmp_path / "theirs"), (dlpark.safetensors.torch, tmp_path / "ours")):
+            given = None if metadata is None else dict(metadata)
+            try:
+                said.append(module.save_model(make(), path, given))
+            except RuntimeError as error:
+                said.append(type(error))
+        assert said[0] == said[1], kind
+        if said[0] is not None:
+            assert kind == "halves"
+            continue
+        with safetensors.safe_open(tmp_path / "theirs", "pt") as theirs, safetensors.safe_open(tmp_path / "ours", "pt") as ours:
+            assert (theirs.metadata() or {}) == (ours.metadata() or {}), kind
+            assert list(theirs.keys()) == list(ours.keys()), kind
+        for module in (safetensors.torch, dlpark.safetensors.torch):
+            loaded = make()
+            for tensor in loaded.state_dict().values():
+                tensor.zero_()
+            assert module.load_model(loaded, tmp_path / "ours") == (set(), []), kind
+            expected = make().state_dict()
+            assert all(torch.equal(tensor, expected[name]) for name, tensor in loaded.state_dict().items()), kind
+
+
+@pytest.mark.partner("torch")
+def test_models_that_do_not_fit_are_told(tmp_path):
+    import safetensors.torch
+    import torch
+
+    import dlpark.safetensors.torch
+
+    made = models()
+    dlpark.safetensors.torch.save_file({"a": torch.zeros(3, 2), "z": torch.ones(1)}, tmp_path / "x")
+    dlpark.safetensors.torch.save_file({"c": torch.ones(12), "a": torch.ones(12)}, tmp_path / "twice")
+    for module in (safetensors.torch, dlpark.safetensors.torch):
+        with pytest.raises(RuntimeError, match=r'Missing key\(s\) in state_dict: "b"\n +Unexpected key\(s\) in state_dict: "z"'):
+            module.load_model(made["plain"](), tmp_path / "x")
+        assert module.load_model(made["plain"](), tmp_path / "x", strict=False) == ({"b"}, ["z"])
+        assert module.load_model(made["three"](), tmp_path / "twice", False) == (set(), ["c"])
+        assert module.load_model(made["part"](), tmp_path / "x", strict=False, backend="pread") == ({"whole"}, ["a", "z"])
+        with pytest.raises(ValueError, match="non contiguous"):
+            module.save_model(made["transposed"](), tmp_path / "y", force_contiguous=False)
+
+
 @pytest.mark.partner("torch")
 def test_torch_refuses_the_same(tmp_path):
     import safetensors.torch

@@ -7,10 +7,10 @@ import os
 from typing import Any
 
 from .. import _tensor_files
-from . import _call, _write, safe_open
+from . import _call, _models, _write, safe_open
 from ._frameworks import as_framework
 
-__all__ = ["load", "load_file", "save", "save_file"]
+__all__ = ["load", "load_file", "load_model", "save", "save_file", "save_model"]
 
 _torch: Any = importlib.import_module("torch")  # of which a type checker need not know
 
@@ -109,6 +109,80 @@ def load_file(
     """
     with safe_open(filename, "pt", device=device, backend=backend) as file:
         return file.get_tensors()
+
+
+def save_model(
+    model: Any,
+    filename: str | os.PathLike[str],
+    metadata: dict[str, str] | None = None,
+    force_contiguous: bool = True,
+) -> None:
+    """Write the tensors of a model. Of those that share memory one is written, and the metadata has the others' names.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    filename : str or path
+    metadata : dict of str, optional
+        What it says of a name is kept. It is not changed.
+    force_contiguous : bool
+        Write tensors that are not contiguous as if they were, instead of a ValueError.
+
+    Raises
+    ------
+    RuntimeError
+        Of tensors that share memory none is all of it.
+    ValueError
+        A tensor is not contiguous, or is sparse.
+    SafetensorError
+        The format has no such dtype or name, or the file cannot be written.
+    """
+    state = model.state_dict()
+    texts = dict(metadata or {})
+    for kept, others in _models.dropped_names(state).items():
+        for name in others:
+            texts.setdefault(name, kept)
+            del state[name]
+    if force_contiguous:
+        state = {name: tensor.contiguous() for name, tensor in state.items()}
+    save_file(dict(state), filename, texts or metadata)
+
+
+def load_model(
+    model: Any, filename: str | os.PathLike[str], strict: bool = True, device: str | int = "cpu", *, backend: str = "mmap"
+) -> tuple[set[str], list[str]]:
+    """Load a file into a model.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    filename : str or path
+    strict : bool
+        Whether names that the file lacks, or has too many, are a RuntimeError. The model has its tensors by then.
+    device, backend
+        As for `load_file`.
+
+    Returns
+    -------
+    missing : set of str
+        Names of the model that the file lacks, and for which it has no other.
+    unexpected : list of str
+        Names of the file that the model has not.
+
+    Raises
+    ------
+    RuntimeError
+        With `strict`, names are missing or unexpected; or a shape is another.
+    FileNotFoundError, SafetensorError
+        As `load_file`.
+    """
+    state = load_file(filename, device=device, backend=backend)
+    dropped = _models.dropped_names(model.state_dict(), state.keys())
+    missing, unexpected = model.load_state_dict(state, strict=False)
+    missing = _models.without_dropped(missing, unexpected, dropped)
+    if strict and (missing or unexpected):
+        raise RuntimeError(_models.explain(model, missing, unexpected))
+    return missing, unexpected
 
 
 def _prepare(tensors: dict[str, Any]) -> dict[str, Any]:
