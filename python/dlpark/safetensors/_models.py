@@ -69,7 +69,7 @@ def _spans(state: dict[str, Any]) -> Iterator[_Span]:
 
 def _is_whole(tensor: Any) -> bool:
     storage = tensor.untyped_storage()
-    return tensor.data_ptr() == storage.data_ptr() and tensor.numel() * tensor.element_size() == storage.nbytes()
+    return bool(tensor.data_ptr() == storage.data_ptr() and tensor.numel() * tensor.element_size() == storage.nbytes())
 
 
 def without_dropped(missing: Collection[str], unexpected: list[str], dropped: dict[str, list[str]]) -> set[str]:
