@@ -96,7 +96,7 @@ def copied(tmp_path):
 
 
 def test_stubs_agree_with_the_module(tmp_path, copied):
-    only_for_typing = [r"dlpark\._core\.Producer", r"dlpark\._(images|tensor_files)\.(Source|Layout|Format|Float4)"]
+    only_for_typing = [r"dlpark\._core\.Producer", r"dlpark\._(images|tensor_files)\.(Source|Layout|Format|Float4|Access)"]
     only_for_typing.append(r"dlpark\.conformance\..*")  # Python with its types in it, which has no stubs
     if importlib.util.find_spec("torch") is None:
         only_for_typing.append(r"dlpark\.safetensors\.torch")
