@@ -50,6 +50,10 @@ extern const dlpark__format dlpark__format_safetensors;
 dlpark_status dlpark__safetensors_plan(dlpark__write_plan *plan, const dlpark_file_part *parts, size_t count,
                                        const dlpark_file_write_options *options, dlpark_error *err);
 
+/* ---- gguf.c ---- */
+
+extern const dlpark__format dlpark__format_gguf;
+
 /* ---- file.c ---- */
 
 /* NULL: there is no such format. */
