@@ -119,6 +119,9 @@ typedef struct cli_shape {
 } cli_shape;
 cli_shape cli_show_shape(const dlpark_file_entry *entry);
 
+/* Whether a tensor's bytes are blocks of a type that is no dtype: Q4_0. */
+bool cli_is_quantised(const dlpark_file *file, const dlpark_file_entry *entry);
+
 /* A name, escaped, from malloc(); NULL: out of memory. */
 char *cli_show_name(const char *name, size_t nbytes);
 

@@ -27,7 +27,7 @@ static const cli_option convert_options[] = {
     {"rename", 'r', "OLD=NEW", "each OLD in a name becomes NEW; may be repeated, in order"},
     {"align", 'a', "BYTES", "as many tensors as can be begin at a multiple, up to 4096"},
     {"sync", 0, NULL, "end only when the file is on the disk"},
-    {"format", 0, "FORMAT", "refuse FROM of any other: safetensors"},
+    {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, gguf"},
     {"to", 't', "FORMAT", "what TO becomes; else as its name ends, or safetensors"},
 };
 
@@ -46,7 +46,8 @@ typedef struct convert_job {
     dlpark_file_pair *pairs;
     size_t count;
     size_t npairs;
-    uint64_t nbytes; /* to be read */
+    uint64_t nbytes;   /* to be read */
+    size_t nquantised; /* tensors of which only their blocks come along */
     dlpark_cast_options cast;
 } convert_job;
 
@@ -231,6 +232,7 @@ static bool convert_add(convert_job *job, int64_t index, const DLDataType *dtype
         part->name = tensor->name;
         part->shape = tensor->shape;
         job->nbytes += entry.nbytes;
+        job->nquantised += cli_is_quantised(job->file, &entry);
         is_starved = tensor->name == NULL;
     }
     if (is_starved)
@@ -332,6 +334,19 @@ static int convert_file(convert_job *job, const char *path, const dlpark_file_wr
     return convert_exit_of(status);
 }
 
+/* What a file of FROM's format says, and TO does not. */
+static void convert_tell_losses(const convert_job *job)
+{
+    const char *verb = job->call->verb->name;
+
+    if (dlpark_file_format_of(job->file) == DLPARK_FILE_GGUF && job->npairs > 0)
+        fprintf(stderr, "dlpark %s: note: the metadata are texts now, numbers and arrays too\n", verb);
+    if (job->nquantised > 0)
+        fprintf(stderr, "dlpark %s: note: %zu quantised tensor%s came as bytes, without the name of %s type%s\n", verb,
+                job->nquantised, job->nquantised == 1 ? "" : "s", job->nquantised == 1 ? "its" : "their",
+                job->nquantised == 1 ? "" : "s");
+}
+
 static int convert_run(const cli_call *call)
 {
     dlpark_file_write_options options = {.sync = cli_value(call, CONVERT_SYNC) != NULL};
@@ -351,6 +366,8 @@ static int convert_run(const cli_call *call)
         options.metadata = job.pairs;
         options.nmetadata = job.npairs;
         code = convert_file(&job, call->operands[1], &options);
+        if (code == CLI_FINE)
+            convert_tell_losses(&job);
     }
     convert_end(&job);
     return code;

@@ -10,7 +10,7 @@ enum { INFO_INCLUDE, INFO_EXCLUDE, INFO_FORMAT, INFO_JSON };
 static const cli_option info_options[] = {
     {"include", 'i', "PATTERN", "only tensors whose names match, as the shell's *; may be repeated"},
     {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors"},
+    {"format", 0, "FORMAT", "refuse any other: safetensors, gguf"},
     {"json", 0, NULL, "for programs: the schema dlpark.info/1"},
 };
 
@@ -18,6 +18,7 @@ static const cli_option info_options[] = {
 
 /* How wide the columns of one file are, and what is in it. */
 typedef struct info_table {
+    const dlpark_file *file;
     int name;
     int dtype;
     int shape;
@@ -87,11 +88,20 @@ static bool info_each(const cli_call *call, const dlpark_file *file, info_visito
     return true;
 }
 
+/* "float32"; "Q4_0" where bytes stand for it. */
+static dlpark_name info_dtype(const info_table *table, const dlpark_file_entry *entry)
+{
+    dlpark_name name = dlpark_dtype_long_name(entry->dtype);
+
+    if (cli_is_quantised(table->file, entry))
+        snprintf(name.text, sizeof name.text, "%s", entry->type);
+    return name;
+}
+
 static void info_measure(void *state, const dlpark_file_entry *entry, const char *name)
 {
     info_table *table = state;
-    int widths[] = {info_width(name), (int)strlen(dlpark_dtype_long_name(entry->dtype).text),
-                    cli_show_shape(entry).length};
+    int widths[] = {info_width(name), (int)strlen(info_dtype(table, entry).text), cli_show_shape(entry).length};
 
     table->name = widths[0] > table->name ? widths[0] : table->name;
     table->dtype = widths[1] > table->dtype ? widths[1] : table->dtype;
@@ -107,7 +117,7 @@ static void info_print(void *state, const dlpark_file_entry *entry, const char *
     fputs("  ", stdout);
     info_print_name(name, table->name);
     fputs("  ", stdout);
-    info_print_padded(dlpark_dtype_long_name(entry->dtype).text, table->dtype);
+    info_print_padded(info_dtype(table, entry).text, table->dtype);
     fputs("  ", stdout);
     info_print_padded(cli_show_shape(entry).text, table->shape);
     cli_size size = cli_show_size(entry->nbytes);
@@ -140,7 +150,7 @@ static bool info_print_metadata(const cli_call *call, const dlpark_file *file)
 
 static bool info_print_file(const cli_call *call, const char *path, const dlpark_file *file)
 {
-    info_table table = {4, 5, 5, 0, 0};
+    info_table table = {file, 4, 5, 5, 0, 0};
     int columns = cli_columns();
 
     if (!info_each(call, file, info_measure, &table))

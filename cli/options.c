@@ -260,7 +260,7 @@ bool cli_read_format(const cli_call *call, int option, dlpark_file_format *forma
     for (int number = 1; number <= OPTIONS_FORMATS; number++) {
         const char *name = dlpark_file_format_name((dlpark_file_format)number);
         if (strcmp(name, "unknown") == 0)
-            break;
+            continue;
         words[count++] = name;
         if (strcmp(given, name) != 0)
             continue;

@@ -10,7 +10,7 @@ enum { SHOW_ALL, SHOW_PRECISION, SHOW_FORMAT, SHOW_JSON };
 static const cli_option show_options[] = {
     {"all", 'a', NULL, "every element, however many there are"},
     {"precision", 'p', "DIGITS", "digits behind the point, at most; 8"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors"},
+    {"format", 0, "FORMAT", "refuse any other: safetensors, gguf"},
     {"json", 0, NULL, "for programs: the schema dlpark.show/1, all elements in nested lists"},
 };
 

@@ -116,6 +116,11 @@ cli_shape cli_show_shape(const dlpark_file_entry *entry)
     return out;
 }
 
+bool cli_is_quantised(const dlpark_file *file, const dlpark_file_entry *entry)
+{
+    return dlpark_file_format_of(file) == DLPARK_FILE_GGUF && dlpark_dtype_equal(entry->dtype, DLPARK_U8);
+}
+
 char *cli_show_name(const char *name, size_t nbytes)
 {
     char *text = malloc(nbytes + 1);

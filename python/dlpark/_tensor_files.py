@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ._core import Producer
 
     Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes] | int
-    Format = Literal["safetensors"]
+    Format = Literal["safetensors", "gguf"]
     Float4 = Literal["logical", "pairs", "bytes"]
     Access = Literal["auto", "map", "prefetch", "read"]
 
-_FORMATS = {"safetensors": 1}
+_FORMATS = {"safetensors": 1, "gguf": 4}
 _FLOAT4 = {"logical": 0, "pairs": 1, "bytes": 2}
 _ACCESS = {"auto": 0, "map": 1, "prefetch": 2, "read": 3}
 
@@ -36,7 +36,8 @@ class TensorInfo:
     dtype : str
         As `Tensor.dtype` has it.
     type : str
-        The format's own word for it, such as ``"F8_E4M3"``.
+        The format's own word for it, such as ``"F8_E4M3"``. ``"Q4_0"`` and its like are quantised: their dtype is uint8, and
+        a row is the bytes of its blocks.
     shape : tuple of int
     offset : int
         Where its bytes begin, from the start of the file.
@@ -65,11 +66,11 @@ class TensorFile(Mapping[str, Tensor]):
     name : str or None
         The path that was opened.
     format : str
-        ``"safetensors"``.
+        ``"safetensors"`` or ``"gguf"``.
     nbytes : int
         Of the file.
     metadata : dict of str
-        The texts that the file carries; a copy.
+        The texts that the file carries; a copy. Of a GGUF file numbers come as texts, and arrays of at most 256 items as JSON.
     """
 
     name: str | None
@@ -222,7 +223,7 @@ def open(
         A str or path object names a file; an int is an open descriptor, which stays open; bytes, bytearray or memoryview
         are the file itself.
     format : str, optional
-        Refuse any other than ``"safetensors"``. Told by the content by default.
+        Refuse any other than ``"safetensors"`` or ``"gguf"``. Told by the content by default.
     copy : bool
         Tensors are read into memory of their own when they are asked for, instead of mapped.
     private : bool
@@ -316,13 +317,13 @@ def save(
     tensors : mapping of names to tensors
         Of any library that `from_dlpack` takes, in memory that the host can read, of any strides.
     format : str, optional
-        ``"safetensors"``. By default what the path ends in says it, ``".safetensors"`` for one; safetensors where it says
-        nothing.
+        ``"safetensors"`` or ``"gguf"``. By default what the path ends in says it, ``".gguf"`` for one; safetensors where it
+        says nothing.
     metadata : mapping of str to str, optional
-        Texts that the file carries, written in this order.
+        Texts that the file carries, written in this order. In a GGUF file they are strings, but for ``"general.alignment"``.
     alignment : int, optional
         A power of two up to 4096: tensors are ordered so that as many as can be begin at a multiple of it. Every reader
-        takes such a file.
+        takes such a file. In a GGUF file all tensors begin at a multiple of it, 32 by default.
     sync : bool
         Return only when the file is on the disk.
 

@@ -189,6 +189,11 @@ static void broken_tensors_are_left_out_and_told(void **state)
     gguf_made_data(&made, 32, 192 + 500);
     gguf_made_faults(&made, "utf8 rank type offset truncated",
                      "begins at 97 of the data, which is no multiple of 32, the file's alignment");
+    made = gguf_made_begin(1, 0); /* the extents end behind the file */
+    gguf_made_string(&made, "t", 1);
+    gguf_made_number(&made, UINT32_MAX, 4);
+    gguf_made_data(&made, 1, 40);
+    gguf_made_faults(&made, "rank truncated", "has 4294967295 dimensions, more than 4");
     static const uint64_t begins[] = {1, UINT64_MAX, UINT64_MAX - 31};
     for (size_t i = 0; i < 3; i++) {
         made = gguf_made_begin(1, 0);

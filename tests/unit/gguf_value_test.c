@@ -1,5 +1,7 @@
 #include "gguf_made.h"
 
+#include "failing_alloc.h"
+
 /* ---- One value as its text ---- */
 
 static void assert_value(gguf_made *made, const char *text, size_t nbytes)
@@ -277,25 +279,39 @@ static void alignments_that_are_none(void **state)
     gguf_made_faults(&made, "", "");
 }
 
-/* A pair of each kind, cut at each byte: what is missing is told, and nothing is read behind the end. */
-static void pairs_that_are_cut(void **state)
-{
-    gguf_made made = gguf_made_begin(0, 5);
-    dlpark_file *file = NULL;
+/* ---- Damage ---- */
 
-    (void)state;
-    gguf_made_key(&made, "scalar", MADE_U64);
-    gguf_made_number(&made, 1, 8);
-    gguf_made_key(&made, "string", MADE_STR);
-    gguf_made_string(&made, "text", 4);
+/* A pair of each kind; before them a text of any length. */
+static gguf_made every_kind(size_t nbytes)
+{
+    gguf_made made = gguf_made_begin(0, 6);
+    char text[600];
+
+    memset(text, 'x', sizeof text);
+    gguf_made_key(&made, "long", MADE_STR);
+    gguf_made_string(&made, text, nbytes);
     gguf_made_array(&made, "strings", MADE_STR, 2);
-    gguf_made_string(&made, "abcd", 4);
+    gguf_made_string(&made, "ab\"\n", 4);
     gguf_made_string(&made, "e", 1);
-    gguf_made_array(&made, "bools", MADE_BOOL, 2);
-    gguf_made_number(&made, 0, 2);
+    gguf_made_array(&made, "numbers", MADE_U16, 2);
+    gguf_made_number(&made, 0xFFFFFFFF, 4);
+    gguf_made_array(&made, "bools", MADE_BOOL, 3);
+    gguf_made_number(&made, 0x010001, 3);
     gguf_made_array(&made, "many", MADE_STR, 257);
     for (int i = 0; i < 257; i++)
         gguf_made_string(&made, "x", 1);
+    gguf_made_key(&made, "scalar", MADE_BOOL);
+    gguf_made_number(&made, 1, 1);
+    return made;
+}
+
+/* At each byte: what is missing is told, and nothing is read behind the end. */
+static void pairs_that_are_cut(void **state)
+{
+    gguf_made made = every_kind(100);
+    dlpark_file *file = NULL;
+
+    (void)state;
     for (size_t nbytes = 0; nbytes < made.nbytes; nbytes++) {
         unsigned char *cut = malloc(nbytes > 0 ? nbytes : 1);
         assert_non_null(cut);
@@ -309,6 +325,57 @@ static void pairs_that_are_cut(void **state)
     gguf_made_end(&made);
 }
 
+static void headers_that_are_limited(void **state)
+{
+    gguf_made made = every_kind(100);
+    dlpark_file *file = NULL;
+    size_t count;
+
+    (void)state;
+    for (uint64_t most = 1; most <= made.nbytes; most++) {
+        const dlpark_file_options options = {.max_header_nbytes = most};
+        dlpark_status status = dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, &options, NULL);
+        assert_int_equal(status, most < made.nbytes ? DLPARK_E_LIMIT : DLPARK_OK);
+        dlpark_file_release(&file);
+    }
+    gguf_made_end(&made);
+    made = gguf_made_begin(0, 1); /* behind a fault, too */
+    gguf_made_array(&made, "k", MADE_BOOL, 100);
+    gguf_made_data(&made, 1, 100); /* 1, 2, 3 */
+    tensor_file_path path = tensor_file_save_bytes(made.bytes, made.nbytes);
+    const dlpark_file_options options = {.max_header_nbytes = made.nbytes - 1};
+    dlpark_file_fault faults[2];
+    assert_ok(dlpark_file_check(path.text, &options, faults, 2, &count, e));
+    assert_int_equal(count, 2);
+    assert_string_equal(faults[0].rule, "bool");
+    assert_string_equal(faults[1].rule, "header-size");
+    tensor_file_drop(&path);
+    gguf_made_end(&made);
+}
+
+/* The text grows now at one pair, now at another. */
+static void no_memory_is_told(void **state)
+{
+    long live = failing_alloc_live();
+
+    (void)state;
+    for (size_t nbytes = 0; nbytes < 600; nbytes++) {
+        gguf_made made = every_kind(nbytes);
+        bool is_last = false;
+        for (long nth = 1; !is_last; nth++) {
+            dlpark_file *file = NULL;
+            failing_alloc_arm(nth);
+            dlpark_status status = gguf_made_open(&file, &made, NULL);
+            is_last = failing_alloc_count() < nth;
+            failing_alloc_arm(0);
+            assert_true(status == DLPARK_OK || (status == DLPARK_E_MEMORY && file == NULL));
+            dlpark_file_release(&file);
+        }
+        gguf_made_end(&made);
+        assert_int_equal(failing_alloc_live(), live);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +385,7 @@ int main(void)
         cmocka_unit_test(utf8_is_wrong_at_its_byte),   cmocka_unit_test(types_that_are_none),
         cmocka_unit_test(arrays_larger_than_the_file), cmocka_unit_test(truth_values_are_0_or_1),
         cmocka_unit_test(alignments_that_are_none),    cmocka_unit_test(pairs_that_are_cut),
+        cmocka_unit_test(headers_that_are_limited),    cmocka_unit_test(no_memory_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,6 +140,8 @@ static void names_and_keys_are_unique(void **state)
     dlpark__write_plan_end(&plan);
     assert_fails(DLPARK_E_ARGUMENT, "two of the tensors are called 'b'",
                  dlpark__gguf_plan(&plan, parts, 3, &options, e));
+    assert_fails(DLPARK_E_ARGUMENT, "two of the tensors are called 'b'",
+                 dlpark__gguf_plan(&plan, (const dlpark_file_part[]){parts[1], parts[2], parts[0]}, 3, &options, e));
     options.nmetadata = 3;
     assert_fails(DLPARK_E_ARGUMENT, "two of the metadata are called 'k'",
                  dlpark__gguf_plan(&plan, parts, 2, &options, e));
