@@ -3,6 +3,45 @@
 #include "failing_alloc.h"
 #include "names.h"
 
+/* ---- The cases that ggml and the package gguf were asked about ---- */
+
+static gguf_made read_whole(const char *path)
+{
+    gguf_made made = {NULL, 0, 0};
+    FILE *stream = fopen(path, "rb");
+    char bytes[8192];
+
+    if (stream == NULL)
+        fail_msg("%s cannot be opened", path);
+    gguf_made_put(&made, bytes, fread(bytes, 1, sizeof bytes, stream));
+    assert_int_equal(fclose(stream), 0);
+    assert_true(made.nbytes < sizeof bytes);
+    return made;
+}
+
+/* The rules that each breaks; the other columns are what the others said. */
+static void cases_have_their_verdicts(void **state)
+{
+    FILE *table = fopen(DLPARK_CASES "/gguf/expected.tsv", "r");
+    char line[256], path[512];
+    int count = 0;
+
+    (void)state;
+    assert_non_null(table);
+    assert_non_null(fgets(line, sizeof line, table));
+    while (fgets(line, sizeof line, table) != NULL) {
+        char *rules = strchr(line, '\t'), *end = rules != NULL ? strchr(rules + 1, '\t') : NULL;
+        assert_non_null(end);
+        *rules = *end = '\0';
+        snprintf(path, sizeof path, "%s/gguf/%.60s", DLPARK_CASES, line);
+        gguf_made made = read_whole(path);
+        gguf_made_faults(&made, strcmp(rules + 1, "ok") == 0 ? "" : rules + 1, "");
+        count++;
+    }
+    assert_int_equal(fclose(table), 0);
+    assert_int_equal(count, 84);
+}
+
 /* ---- The beginning ---- */
 
 static void files_that_are_too_short(void **state)
@@ -321,17 +360,12 @@ static void no_memory_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_that_are_too_short),
-        cmocka_unit_test(letters_tell_the_format),
-        cmocka_unit_test(versions_2_and_3_are_read),
-        cmocka_unit_test(counts_fit_in_the_file),
-        cmocka_unit_test(counts_have_a_limit),
-        cmocka_unit_test(bytes_are_of_one_tensor),
-        cmocka_unit_test(files_may_end_behind_their_header),
-        cmocka_unit_test(an_alignment_moves_the_data),
-        cmocka_unit_test(keys_come_once),
-        cmocka_unit_test(many_tensors_and_metadata),
-        cmocka_unit_test(every_byte_of_a_file_changed),
+        cmocka_unit_test(cases_have_their_verdicts),   cmocka_unit_test(files_that_are_too_short),
+        cmocka_unit_test(letters_tell_the_format),     cmocka_unit_test(versions_2_and_3_are_read),
+        cmocka_unit_test(counts_fit_in_the_file),      cmocka_unit_test(counts_have_a_limit),
+        cmocka_unit_test(bytes_are_of_one_tensor),     cmocka_unit_test(files_may_end_behind_their_header),
+        cmocka_unit_test(an_alignment_moves_the_data), cmocka_unit_test(keys_come_once),
+        cmocka_unit_test(many_tensors_and_metadata),   cmocka_unit_test(every_byte_of_a_file_changed),
         cmocka_unit_test(no_memory_is_told),
     };
 
