@@ -24,6 +24,8 @@ class Entry(ctypes.Structure):
         ("offset", UINT64),
         ("nbytes", UINT64),
         ("alignment_bytes", SIZE),
+        ("index", ctypes.c_int64),
+        ("flags", ctypes.c_uint32),
         ("ndim", ctypes.c_int32),
         ("shape", ctypes.c_int64 * MAX_NDIM),
     ]

@@ -1,0 +1,220 @@
+"""GGUF files: what the package gguf writes is read, what dlpark writes the package reads, and writes the same."""
+
+import json
+import shutil
+import subprocess
+
+import gguf
+import numpy as np
+import pytest
+
+import dlpark
+
+PLAIN = {"F32": np.float32, "F16": np.float16, "F64": np.float64, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64}
+BLOCKS = {kind.name: sizes for kind, sizes in gguf.GGML_QUANT_SIZES.items() if kind.name not in {*PLAIN, "BF16"}}
+
+
+def array_of(dtype, shape):
+    return np.arange(1, np.prod(shape, dtype=int) + 1).reshape(shape).astype(dtype)
+
+
+def write(path, tensors, pairs=(), alignment=None):
+    """By the package. `tensors`: name to array, or to bytes and the type that they are of."""
+    writer = gguf.GGUFWriter(path, "test")
+    if alignment is not None:
+        writer.add_custom_alignment(alignment)
+    for key, value in pairs:
+        writer.add_string(key, value)
+    for name, tensor in tensors.items():
+        if isinstance(tensor, tuple):
+            writer.add_tensor(name, tensor[0], raw_dtype=gguf.GGMLQuantizationType[tensor[1]])
+        else:
+            writer.add_tensor(name, tensor)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+# ---- Read ----
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 3), (2, 1, 3), (2, 3, 4, 5)])
+def test_plain_tensors_of_the_package_are_read(tmp_path, shape):
+    tensors = {kind: array_of(dtype, shape) for kind, dtype in PLAIN.items()}
+    write(tmp_path / "x", tensors)
+    with dlpark.open(tmp_path / "x") as file:
+        assert file.format == "gguf" and list(file) == list(PLAIN)
+        for kind, expected in tensors.items():
+            info, found = file.info(kind), np.from_dlpack(file[kind])
+            assert (info.type, info.shape, info.dtype) == (kind, shape, str(expected.dtype))
+            assert info.offset % 32 == 0 and info.nbytes == expected.nbytes
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_bfloat16_is_read(tmp_path):
+    codes = np.array([[0x3F80, 0x4000, 0x4040]], np.uint16)
+    write(tmp_path / "x", {"b": (codes.view(np.uint8), "BF16")})
+    with dlpark.open(tmp_path / "x") as file:
+        assert (file.info("b").dtype, file.info("b").type, file["b"].shape) == ("bfloat16", "BF16", (1, 3))
+        assert file["b"].astype("float32").tolist() == [[1.0, 2.0, 3.0]]
+
+
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_quantised_tensors_are_the_bytes_of_their_rows(tmp_path, kind):
+    rows = np.arange(3 * 2 * BLOCKS[kind][1]).reshape(3, -1).astype(np.uint8)
+    write(tmp_path / "x", {"q": (rows, kind), "f": array_of(np.float32, (2,))})
+    with dlpark.open(tmp_path / "x") as file:
+        info = file.info("q")
+        assert (info.type, info.dtype, info.shape) == (kind, "uint8", rows.shape)
+        np.testing.assert_array_equal(np.from_dlpack(file["q"]), rows)
+        np.testing.assert_array_equal(np.from_dlpack(file["f"]), [1, 2])
+
+
+@pytest.mark.parametrize("kind", ["Q4_0", "Q8_0", "Q5_1", "TQ1_0", "MXFP4"])
+def test_what_the_package_quantises_it_finds_again(tmp_path, kind):
+    values = np.random.default_rng(1).standard_normal((4, 512)).astype(np.float32)
+    number = gguf.GGMLQuantizationType[kind]
+    blocks = gguf.quantize(values, number)
+    write(tmp_path / "x", {"q": (blocks, kind)})
+    found = np.from_dlpack(dlpark.load(tmp_path / "x")["q"])
+    np.testing.assert_array_equal(gguf.dequantize(found, number), gguf.dequantize(blocks, number))
+
+
+def test_metadata_are_texts(tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "x", "llama")
+    writer.add_uint32("count", 32)
+    writer.add_float32("epsilon", 1e-5)
+    writer.add_float64("third", 1 / 3)
+    writer.add_int64("least", -(2**63))
+    writer.add_bool("flag", True)
+    writer.add_array("sections", [16, 24, 24, 0])
+    writer.add_array("tags", ["é", 'a"b\n', ""])
+    writer.add_array("tokens", [f"token{number}" for number in range(1000)])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    with dlpark.open(tmp_path / "x", format="gguf") as file:
+        assert json.loads(file.metadata["tags"]) == ["é", 'a"b\n', ""]
+        assert {key: text for key, text in file.metadata.items() if key != "tags"} == {
+            "general.architecture": "llama",
+            "count": "32",
+            "epsilon": "1e-05",
+            "third": "0.3333333333333333",
+            "least": "-9223372036854775808",
+            "flag": "true",
+            "sections": "[16, 24, 24, 0]",
+            "tokens": "array of 1000 str",
+        }
+
+
+# ---- Written ----
+
+
+@pytest.mark.parametrize("alignment", [None, 8, 64, 4096])
+def test_the_package_writes_the_same_file(tmp_path, alignment):
+    tensors = {kind: array_of(dtype, (3, 5)) for kind, dtype in PLAIN.items()}
+    pairs = [("general.name", "x"), ("é", "a\nb")]
+    write(tmp_path / "theirs", tensors, pairs, alignment)
+    metadata = {"general.architecture": "test"}
+    if alignment is not None:
+        metadata["general.alignment"] = str(alignment)  # where the package has it, behind the architecture
+    dlpark.save(tmp_path / "ours.gguf", tensors, metadata=metadata | dict(pairs), alignment=alignment)
+    assert (tmp_path / "ours.gguf").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+def test_the_package_reads_what_is_saved(tmp_path):
+    tensors = {"t": array_of(np.float32, (3, 4)).T, "v": array_of(np.int16, (7,))}
+    dlpark.save(tmp_path / "x", tensors, format="gguf", metadata={"k": "v", "empty": ""}, alignment=128)
+    reader = gguf.GGUFReader(tmp_path / "x")
+    assert reader.alignment == 128 and [tensor.name for tensor in reader.tensors] == ["t", "v"]
+    for tensor in reader.tensors:
+        assert tensor.data_offset % 128 == 0
+        np.testing.assert_array_equal(tensor.data, tensors[tensor.name])
+    assert reader.get_field("k").contents() == "v" and reader.get_field("empty").contents() == ""
+
+
+def test_a_file_is_copied_with_its_alignment(tmp_path):
+    write(tmp_path / "x", {"a": array_of(np.int8, (3,)), "b": array_of(np.int8, (3,))}, alignment=64)
+    with dlpark.open(tmp_path / "x") as file:
+        dlpark.save(tmp_path / "y.gguf", dict(file), metadata=file.metadata)
+    assert (tmp_path / "y.gguf").read_bytes() == (tmp_path / "x").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "tensors, options, text",
+    [
+        ({"t": np.zeros(3, np.uint8)}, {}, "GGUF has no dtype for uint8"),
+        ({"t": np.zeros(3, bool)}, {}, "GGUF has no dtype for bool"),
+        ({"t": np.zeros((), np.float32)}, {}, "has 0 dimensions, expected 1 to 4"),
+        ({"t": np.zeros((1,) * 5, np.float32)}, {}, "has 5 dimensions, expected 1 to 4"),
+        ({"t": np.zeros((2, 0), np.float32)}, {}, r"shape\[1\] is 0"),
+        ({"n" * 64: np.zeros(3, np.float32)}, {}, "has 64 bytes, and ggml has room for 63"),
+        ({}, {"metadata": {"general.alignment": "33"}}, "expected a power of two from 8 to 65536"),
+        ({}, {"metadata": {"": "x"}}, "a key without letters"),
+    ],
+)
+def test_what_ggml_could_not_read_is_not_written(tmp_path, tensors, options, text):
+    with pytest.raises((ValueError, BufferError, TypeError, NotImplementedError), match=text):
+        dlpark.save(tmp_path / "x.gguf", tensors, **options)
+    assert not any(tmp_path.iterdir())
+
+
+# ---- The command ----
+
+
+def run(tmp_path, *arguments):
+    return subprocess.run([shutil.which("dlpark"), *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def model(tmp_path):
+    blocks = np.arange(4 * 36).reshape(4, 36).astype(np.uint8)
+    write(tmp_path / "model.gguf", {"blocks": (blocks, "Q4_0"), "norm": array_of(np.float32, (3,))})
+    return blocks
+
+
+def test_info_has_the_types_of_blocks(tmp_path, model):
+    lines = run(tmp_path, "info", "model.gguf").stdout.splitlines()
+    assert lines[0].startswith("model.gguf: gguf, 2 tensors, ") and lines[1] == "  general.architecture = test"
+    assert lines[3].split() == ["blocks", "Q4_0", "[4,", "36]", "144", "B"]
+    assert lines[4].split() == ["norm", "float32", "[3]", "12", "B"]
+    tensors = json.loads(run(tmp_path, "info", "--json", "--format", "gguf", "model.gguf").stdout)["files"][0]["tensors"]
+    assert [(tensor["type"], tensor["dtype"]) for tensor in tensors] == [("Q4_0", "uint8"), ("F32", "float32")]
+
+
+def test_convert_tells_what_is_lost(tmp_path, model):
+    done = run(tmp_path, "convert", "model.gguf", "model.safetensors")
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "dlpark convert: note: the metadata are texts now, numbers and arrays too",
+        "dlpark convert: note: 1 quantised tensor came as bytes, without the name of its type",
+    ]
+    tensors = dlpark.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(np.from_dlpack(tensors["blocks"]), model)
+    back = run(tmp_path, "convert", "model.safetensors", "back.gguf")
+    assert back.returncode == 2 and "tensor 'blocks': GGUF has no dtype for uint8" in back.stderr
+    assert run(tmp_path, "convert", "model.safetensors", "back.gguf", "--exclude", "blocks", "--dtype", "f16").stderr == ""
+    assert run(tmp_path, "convert", "--to", "gguf", "back.gguf", "again").returncode == 0
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "back.gguf").read_bytes()
+    assert [tensor.tensor_type.name for tensor in gguf.GGUFReader(tmp_path / "again").tensors] == ["F16"]
+
+
+def test_check_lists_the_faults(tmp_path, model):
+    assert run(tmp_path, "check", "model.gguf").stdout == "model.gguf: ok\n"
+    data = bytearray((tmp_path / "model.gguf").read_bytes())
+    at = data.index(b"blocks") + 6 + 4 + 16
+    data[at] = 5
+    (tmp_path / "broken").write_bytes(data)
+    done = run(tmp_path, "check", "broken")
+    assert (done.returncode, done.stdout) == (1, f"broken: byte {at}: tensor 'blocks': is of type 5, which ggml took out [type]\n")
+    assert run(tmp_path, "info", "--format", "safetensors", "model.gguf").returncode == 1
+
+
+def test_another_format_is_refused_by_name(tmp_path, model):
+    with pytest.raises(ValueError, match="does not begin with 'GGUF'"):
+        dlpark.open(b"PK", format="gguf")
+    with pytest.raises(ValueError, match="is gguf, and was to be safetensors"):
+        dlpark.open(tmp_path / "model.gguf", format="safetensors")
