@@ -81,11 +81,12 @@ typedef struct dlpark_file_options {
 #define DLPARK_FILE_COMPRESSED   UINT32_C(2) /**< can be loaded, not mapped */
 #define DLPARK_FILE_SWAPPED      UINT32_C(4) /**< its numbers are not in this machine's byte order: the same */
 
-/** What a file says of one tensor. The layout is frozen but for `shape`'s end. */
+/** What a file says of one tensor. Of a quantised type, "Q4_0", the dtype is uint8 and the last extent the bytes of a row's
+ * blocks. The layout is frozen but for `shape`'s end. */
 typedef struct dlpark_file_entry {
     const char *name; /**< UTF-8 without a terminating zero; borrowed from the file */
     size_t name_nbytes;
-    const char *type; /**< the format's own word for the dtype, "F8_E4M3"; a static string */
+    const char *type; /**< the format's own word for the dtype, "F8_E4M3", "Q4_0"; a static string */
     DLDataType dtype;
     uint64_t offset; /**< of the first byte, from the start of the file */
     uint64_t nbytes;
@@ -166,7 +167,8 @@ DLPARK_API int64_t dlpark_file_find(const dlpark_file *file, const char *name, s
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_entry_get(const dlpark_file *file, int64_t index,
                                                                 dlpark_file_entry *entry, dlpark_error *err);
 
-/** How many texts the file carries beside its tensors: safetensors' `__metadata__`. */
+/** How many texts the file carries beside its tensors: safetensors' `__metadata__`; GGUF's pairs, numbers as texts and arrays
+ * of at most 256 items as JSON. */
 DLPARK_API int64_t dlpark_file_metadata_count(const dlpark_file *file);
 
 /** A text of the file: borrowed from it, UTF-8, not terminated. */
@@ -248,7 +250,7 @@ typedef struct dlpark_file_fault {
 } dlpark_file_fault;
 
 /**
- * Lists every fault of a file, not only the first. What is not JSON hides what stands behind it.
+ * Lists every fault of a file, not only the first. What is not JSON, or a length that is wrong, hides what stands behind it.
  *
  * @param path      in, borrowed.
  * @param options   in, optional.

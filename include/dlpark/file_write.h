@@ -25,7 +25,7 @@ DLPARK_BEGIN_C
 
 /** One tensor of a file to be written: its name, and a view; or dtype and shape. Borrowed until the call returns. */
 typedef struct dlpark_file_part {
-    const char *name;   /**< UTF-8; unique in the file, and not "__metadata__" */
+    const char *name;   /**< UTF-8; unique in the file, and not "__metadata__"; in a GGUF file of at most 63 bytes */
     size_t name_nbytes; /**< its length; 0: it is terminated */
     const dlpark_view
         *view; /**< what is written; NULL for dlpark_file_writer_open() where the rest says what it will be */
@@ -44,10 +44,12 @@ typedef struct dlpark_file_pair {
 typedef struct dlpark_file_write_options {
     dlpark_file_format format;        /**< DLPARK_FILE_ANY: as the end of the path says,
                                            ".safetensors" for one; safetensors where it says nothing */
-    const dlpark_file_pair *metadata; /**< written in the order given */
+    const dlpark_file_pair *metadata; /**< written in the order given; into a GGUF file as strings, but for
+                                           "general.alignment", which is honoured where `alignment_bytes` is 0 */
     size_t nmetadata;
     size_t alignment_bytes; /**< 0: the reference's layout. Else a power of two, at most 4096: tensors are ordered so
-                                 that as many as can be begin at a multiple of it; every reader takes such a file */
+                                 that as many as can be begin at a multiple of it; every reader takes such a file. In a GGUF
+                                 file, where 0 is 32 and less than 8 is 8, all of them do, in the order given */
     bool sync;              /**< return only when the file is on the disk (fsync) */
 } dlpark_file_write_options;
 
