@@ -36,8 +36,8 @@ class TensorInfo:
     dtype : str
         As `Tensor.dtype` has it.
     type : str
-        The format's own word for it, such as ``"F8_E4M3"``. ``"Q4_0"`` and its like are quantised: their dtype is uint8, and
-        a row is the bytes of its blocks.
+        The format's own word for it, such as ``"F8_E4M3"``. ``"Q4_0"`` and its like are quantised: their dtype is uint8,
+        and a row is the bytes of its blocks.
     shape : tuple of int
     offset : int
         Where its bytes begin, from the start of the file.
@@ -70,7 +70,8 @@ class TensorFile(Mapping[str, Tensor]):
     nbytes : int
         Of the file.
     metadata : dict of str
-        The texts that the file carries; a copy. Of a GGUF file numbers come as texts, and arrays of at most 256 items as JSON.
+        The texts that the file carries; a copy. Of a GGUF file numbers come as texts, and arrays of at most 256 items
+        as JSON.
     """
 
     name: str | None
@@ -320,7 +321,8 @@ def save(
         ``"safetensors"`` or ``"gguf"``. By default what the path ends in says it, ``".gguf"`` for one; safetensors where it
         says nothing.
     metadata : mapping of str to str, optional
-        Texts that the file carries, written in this order. In a GGUF file they are strings, but for ``"general.alignment"``.
+        Texts that the file carries, written in this order. In a GGUF file they are strings, but for
+        ``"general.alignment"``.
     alignment : int, optional
         A power of two up to 4096: tensors are ordered so that as many as can be begin at a multiple of it. Every reader
         takes such a file. In a GGUF file all tensors begin at a multiple of it, 32 by default.
