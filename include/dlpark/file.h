@@ -41,6 +41,7 @@ typedef struct dlpark_file dlpark_file;
 typedef enum dlpark_file_format {
     DLPARK_FILE_ANY = 0, /**< as the content says */
     DLPARK_FILE_SAFETENSORS = 1,
+    DLPARK_FILE_NPY = 2, /**< an array of NumPy's, which is called "arr_0" */
     DLPARK_FILE_GGUF = 4,
     DLPARK_FILE_PIN_32 = 0x7fffffff
 } dlpark_file_format;

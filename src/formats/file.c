@@ -9,7 +9,8 @@
 #include "json.h"
 
 /* The one that takes what no other claims is the last. */
-static const dlpark__format *const file_formats[] = {&dlpark__format_gguf, &dlpark__format_safetensors};
+static const dlpark__format *const file_formats[] = {&dlpark__format_npy, &dlpark__format_gguf,
+                                                     &dlpark__format_safetensors};
 
 #define FILE_FORMATS (sizeof file_formats / sizeof file_formats[0])
 

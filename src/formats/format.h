@@ -41,6 +41,10 @@ typedef struct dlpark__format {
                           const dlpark_file_write_options *options, dlpark_error *err);
 } dlpark__format;
 
+/* ---- npy.c ---- */
+
+extern const dlpark__format dlpark__format_npy;
+
 /* ---- safetensors.c ---- */
 
 extern const dlpark__format dlpark__format_safetensors;

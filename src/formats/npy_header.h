@@ -40,9 +40,9 @@ typedef struct dlpark__npy_text {
 } dlpark__npy_text;
 
 typedef struct dlpark__npy_header {
-    uint8_t type; /* row of dlpark__npy_types */
-    bool is_column_major;
-    int32_t ndim; /* at most 64 */
+    uint8_t type;         /* row of dlpark__npy_types */
+    bool is_column_major; /* and row-major would be another order */
+    int32_t ndim;         /* at most 64 */
     int64_t shape[DLPARK_MAX_NDIM];
     uint64_t header_nbytes; /* where the data begins, from the array's first byte */
     uint64_t nbytes;        /* of the data, which are there */
