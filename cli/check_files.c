@@ -8,7 +8,7 @@
 enum { CHECK_FORMAT, CHECK_STRICT, CHECK_QUIET, CHECK_JSON };
 
 static const cli_option check_options[] = {
-    {"format", 0, "FORMAT", "refuse any other: safetensors, gguf"},
+    {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"strict", 0, NULL, "hazards count as faults"},
     {"quiet", 'q', NULL, "print nothing for files that are right"},
     {"json", 0, NULL, "for programs: the schema dlpark.check/1"},

@@ -152,8 +152,12 @@ dlpark_status cli_elements_next(cli_elements *elements, dlpark_view *piece, dlpa
 
 /* ---- select.c ---- */
 
-/* A tensor by its name, with a slice in brackets behind it or not, as a view of the mapping. */
-dlpark_status cli_select(dlpark_file *file, const char *text, dlpark_view *view, int64_t *index, dlpark_error *err);
+/* A tensor as a view of the mapping; where it cannot be mapped, of `loaded`, which is empty before and the caller ends. */
+dlpark_status cli_view(dlpark_file *file, int64_t index, dlpark_view *view, dlpark_tensor *loaded, dlpark_error *err);
+
+/* The same of a tensor by its name, with a slice in brackets behind it or not. */
+dlpark_status cli_select(dlpark_file *file, const char *text, dlpark_view *view, dlpark_tensor *loaded,
+                         dlpark_error *err);
 
 /* ---- progress.c ---- */
 

@@ -16,7 +16,8 @@ enum {
     CONVERT_ALIGN,
     CONVERT_SYNC,
     CONVERT_FORMAT,
-    CONVERT_TO
+    CONVERT_TO,
+    CONVERT_NO_METADATA
 };
 
 static const cli_option convert_options[] = {
@@ -27,8 +28,9 @@ static const cli_option convert_options[] = {
     {"rename", 'r', "OLD=NEW", "each OLD in a name becomes NEW; may be repeated, in order"},
     {"align", 'a', "BYTES", "as many tensors as can be begin at a multiple, up to 4096"},
     {"sync", 0, NULL, "end only when the file is on the disk"},
-    {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, gguf"},
+    {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"to", 't', "FORMAT", "what TO becomes; else as its name ends, or safetensors"},
+    {"no-metadata", 0, NULL, "leave out the texts of FROM, for which npy has no place"},
 };
 
 /* One tensor on its way. */
@@ -364,7 +366,7 @@ static int convert_run(const cli_call *call)
     code = CLI_UNREADABLE;
     if (convert_plan(&job, cli_value(call, CONVERT_DTYPE) != NULL ? &dtype : NULL)) {
         options.metadata = job.pairs;
-        options.nmetadata = job.npairs;
+        options.nmetadata = cli_value(call, CONVERT_NO_METADATA) == NULL ? job.npairs : 0;
         code = convert_file(&job, call->operands[1], &options);
         if (code == CLI_FINE)
             convert_tell_losses(&job);
@@ -384,7 +386,9 @@ const cli_verb cli_verb_convert = {
     .examples = "  dlpark convert model.safetensors half.safetensors --dtype f16\n"
                 "  dlpark convert model.safetensors layers.safetensors --include 'layers.*'\n"
                 "  dlpark convert old.safetensors new.safetensors --rename transformer.=model.\n"
-                "  dlpark convert model.safetensors aligned.safetensors --align 64\n",
+                "  dlpark convert model.safetensors aligned.safetensors --align 64\n"
+                "  dlpark convert array.npy array.safetensors --rename arr_0=weight\n"
+                "  dlpark convert model.safetensors norm.npy --include norm --no-metadata\n",
     .options = convert_options,
     .noptions = sizeof convert_options / sizeof convert_options[0],
     .least = 2,

@@ -12,7 +12,7 @@ static const cli_option diff_options[] = {
     {"tolerance", 't', "NUMBER", "numbers that differ by no more are equal; 0"},
     {"include", 'i', "PATTERN", "only tensors whose names match, as the shell's *; may be repeated"},
     {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors, gguf"},
+    {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"json", 0, NULL, "for programs: the schema dlpark.diff/1"},
 };
 

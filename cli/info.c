@@ -10,7 +10,7 @@ enum { INFO_INCLUDE, INFO_EXCLUDE, INFO_FORMAT, INFO_JSON };
 static const cli_option info_options[] = {
     {"include", 'i', "PATTERN", "only tensors whose names match, as the shell's *; may be repeated"},
     {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors, gguf"},
+    {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"json", 0, NULL, "for programs: the schema dlpark.info/1"},
 };
 
@@ -110,9 +110,28 @@ static void info_measure(void *state, const dlpark_file_entry *entry, const char
     table->nbytes += entry->nbytes;
 }
 
+/* What is special of a tensor in its file, as words: how many. */
+static size_t info_flags(const dlpark_file_entry *entry, const char *words[3])
+{
+    const uint16_t one = 1;
+    unsigned char first;
+    size_t count = 0;
+
+    memcpy(&first, &one, 1);
+    if ((entry->flags & DLPARK_FILE_COLUMN_MAJOR) != 0)
+        words[count++] = "column-major";
+    if ((entry->flags & DLPARK_FILE_SWAPPED) != 0)
+        words[count++] = first == 1 ? "big-endian" : "little-endian";
+    if ((entry->flags & DLPARK_FILE_COMPRESSED) != 0)
+        words[count++] = "compressed";
+    return count;
+}
+
 static void info_print(void *state, const dlpark_file_entry *entry, const char *name)
 {
     const info_table *table = state;
+    const char *words[3];
+    size_t nwords = info_flags(entry, words);
 
     fputs("  ", stdout);
     info_print_name(name, table->name);
@@ -125,6 +144,8 @@ static void info_print(void *state, const dlpark_file_entry *entry, const char *
     for (int left = 10 - (int)strlen(size.text); left > 0; left--)
         putchar(' ');
     fputs(size.text, stdout);
+    for (size_t i = 0; i < nwords; i++)
+        printf("%s%s", i > 0 ? ", " : "  ", words[i]);
     putchar('\n');
 }
 
@@ -185,6 +206,8 @@ static bool info_print_file(const cli_call *call, const char *path, const dlpark
 static void info_write_tensor(void *state, const dlpark_file_entry *entry, const char *name)
 {
     cli_json *json = state;
+    const char *words[3];
+    size_t nwords = info_flags(entry, words);
 
     (void)name; /* JSON escapes in its own way */
     cli_json_open(json, NULL, '{');
@@ -194,6 +217,10 @@ static void info_write_tensor(void *state, const dlpark_file_entry *entry, const
     cli_json_shape(json, "shape", entry);
     cli_json_uint(json, "offset", entry->offset);
     cli_json_uint(json, "nbytes", entry->nbytes);
+    cli_json_open(json, "flags", '[');
+    for (size_t i = 0; i < nwords; i++)
+        cli_json_word(json, NULL, words[i]);
+    cli_json_close(json, ']');
     cli_json_close(json, '}');
 }
 

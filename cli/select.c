@@ -102,21 +102,34 @@ static int64_t select_find(const dlpark_file *file, const char *name, size_t nby
     return index;
 }
 
-dlpark_status cli_select(dlpark_file *file, const char *text, dlpark_view *view, int64_t *index, dlpark_error *err)
+dlpark_status cli_view(dlpark_file *file, int64_t index, dlpark_view *view, dlpark_tensor *loaded, dlpark_error *err)
+{
+    dlpark_file_entry entry;
+
+    DLPARK_TRY(dlpark_file_entry_get(file, index, &entry, err));
+    if ((entry.flags & (DLPARK_FILE_SWAPPED | DLPARK_FILE_COMPRESSED)) == 0)
+        return dlpark_file_view(file, index, view, err);
+    DLPARK_TRY(dlpark_file_load(file, index, loaded, err));
+    dlpark_tensor_view(loaded, view);
+    return DLPARK_OK;
+}
+
+dlpark_status cli_select(dlpark_file *file, const char *text, dlpark_view *view, dlpark_tensor *loaded,
+                         dlpark_error *err)
 {
     const char *bracket = strrchr(text, '[');
     size_t length = strlen(text);
+    int64_t index = select_find(file, text, length); /* a name may itself end in brackets */
 
-    *index = select_find(file, text, length); /* a name may itself end in brackets */
-    if (*index >= 0)
-        return dlpark_file_view(file, *index, view, err);
+    if (index >= 0)
+        return cli_view(file, index, view, loaded, err);
     if (bracket != NULL) {
         length = (size_t)(bracket - text);
-        *index = select_find(file, text, length);
+        index = select_find(file, text, length);
     }
-    if (*index < 0)
+    if (index < 0)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no tensor '%s'",
                                 dlpark_file_name_text(text, length).text);
-    DLPARK_TRY(dlpark_file_view(file, *index, view, err));
+    DLPARK_TRY(cli_view(file, index, view, loaded, err));
     return select_apply(view, bracket + 1, err);
 }

@@ -10,7 +10,7 @@ enum { SHOW_ALL, SHOW_PRECISION, SHOW_FORMAT, SHOW_JSON };
 static const cli_option show_options[] = {
     {"all", 'a', NULL, "every element, however many there are"},
     {"precision", 'p', "DIGITS", "digits behind the point, at most; 8"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors, gguf"},
+    {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"json", 0, NULL, "for programs: the schema dlpark.show/1, all elements in nested lists"},
 };
 
@@ -120,19 +120,26 @@ static int show_view(const cli_call *call, const char *text, const dlpark_view *
 static int show_named(const cli_call *call, dlpark_file *file, const char *text, const dlpark_text_options *options,
                       cli_json *json)
 {
+    dlpark_tensor loaded = DLPARK_TENSOR_EMPTY;
     dlpark_view view;
     dlpark_error err;
-    int64_t index;
+    dlpark_status status = cli_select(file, text, &view, &loaded, &err);
+    int code = CLI_MISUSE;
 
-    if (cli_select(file, text, &view, &index, &err) == DLPARK_OK)
-        return show_view(call, text, &view, options, json);
-    cli_complain(call->verb, "%s", err.message);
-    return err.status == DLPARK_E_ARGUMENT || err.status == DLPARK_E_INDEX ? CLI_MISUSE : cli_exit_of(err.status);
+    if (status == DLPARK_OK)
+        code = show_view(call, text, &view, options, json);
+    else
+        cli_complain(call->verb, "%s", err.message);
+    if (status != DLPARK_OK && status != DLPARK_E_ARGUMENT && status != DLPARK_E_INDEX)
+        code = cli_exit_of(status);
+    dlpark_tensor_release(&loaded);
+    return code;
 }
 
 static int show_numbered(const cli_call *call, dlpark_file *file, int64_t index, const dlpark_text_options *options,
                          cli_json *json)
 {
+    dlpark_tensor loaded = DLPARK_TENSOR_EMPTY;
     dlpark_file_entry entry;
     dlpark_view view;
     dlpark_error err;
@@ -141,13 +148,14 @@ static int show_numbered(const cli_call *call, dlpark_file *file, int64_t index,
     int code = CLI_UNREADABLE;
 
     if (status == DLPARK_OK)
-        status = dlpark_file_view(file, index, &view, &err);
+        status = cli_view(file, index, &view, &loaded, &err);
     if (status != DLPARK_OK) {
         cli_complain(call->verb, "%s", err.message);
         code = cli_exit_of(status);
     } else if (name != NULL) {
         code = show_view(call, name, &view, options, json);
     }
+    dlpark_tensor_release(&loaded);
     free(name);
     return code;
 }

@@ -11,7 +11,7 @@ static const cli_option stats_options[] = {
     {"include", 'i', "PATTERN", "only tensors whose names match, as the shell's *; may be repeated"},
     {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
     {"histogram", 'g', NULL, "how the finite numbers are spread between the least and the greatest"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors, gguf"},
+    {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"json", 0, NULL, "for programs: the schema dlpark.stats/1"},
 };
 

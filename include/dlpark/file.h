@@ -70,7 +70,7 @@ typedef enum dlpark_file_access {
 /** What a file is opened with. Zero the rest: a field that is not named has its plain meaning. Grows only at its end. */
 typedef struct dlpark_file_options {
     dlpark_file_format format;  /**< refuse any other */
-    uint64_t max_header_nbytes; /**< 0: what the format allows, at most 100,000,000 */
+    uint64_t max_header_nbytes; /**< 0: what the format allows, at most 100,000,000; of npy 1,048,576 */
     dlpark_file_float4 float4;
     bool is_private; /**< mapped tensors may be written; what is written stays in this process */
     dlpark_file_access access;
@@ -214,7 +214,8 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_prefetch(const dlpark_file
                                                                size_t count, dlpark_error *err);
 
 /**
- * A tensor of the file read into fresh memory, which the tensor owns. Never maps. Large ones are read by several threads.
+ * A tensor of the file read into fresh memory, which the tensor owns: as it lies in the file, a column-major one with such
+ * strides, but its numbers in this machine's byte order. Never maps. Large ones are read by several threads.
  *
  * @return as dlpark_file_share() but for the mapping; DLPARK_E_IO, DLPARK_E_FORMAT (the file was cut short since).
  */
@@ -222,7 +223,8 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_load(const dlpark_file *fi
                                                            dlpark_tensor *tensor, dlpark_error *err);
 
 /**
- * The same into memory of the caller's.
+ * The same into memory of the caller's, in row-major order. The elements of a column-major tensor are moved to their places
+ * through memory of at most 16 MiB, or of as much as the tensor has where it is compressed.
  *
  * @param to  in, borrowed. Of the tensor's dtype and shape, host accessible, compact, writable. On DLPARK_E_IO and
  *            DLPARK_E_FORMAT part of it may be written.
@@ -232,7 +234,9 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_read(const dlpark_file *fi
                                                            const dlpark_view *to, dlpark_error *err);
 
 /**
- * Some of a tensor's elements, in row-major order: for what is larger than the memory.
+ * Some of a tensor's elements, in row-major order: for what is larger than the memory. Of a column-major tensor too, in as
+ * much memory as dlpark_file_read() takes; one of more than 16 MiB is slow in small pieces, as each run of elements that lie
+ * together in the file is a read of its own.
  *
  * @param first  in. The number of the first element. It must begin at a byte.
  * @param to     in, borrowed. As many elements as shall be read, of the tensor's dtype and any shape; host accessible,

@@ -130,9 +130,14 @@ dlpark_status dlpark_file_view(dlpark_file *file, int64_t index, dlpark_view *vi
 {
     dlpark_file_entry entry;
     unsigned char *data = NULL;
+    int64_t strides[DLPARK_MAX_NDIM];
 
     DLPARK_TRY(file_locate(file, index, &entry, &data, err));
-    const DLTensor tensor = {data, {kDLCPU, 0}, entry.ndim, entry.dtype, entry.shape, NULL, 0};
+    DLTensor tensor = {data, {kDLCPU, 0}, entry.ndim, entry.dtype, entry.shape, NULL, 0};
+    if ((entry.flags & DLPARK_FILE_COLUMN_MAJOR) != 0) {
+        dlpark__file_column_strides(&entry, strides);
+        tensor.strides = strides;
+    }
     dlpark_status status = dlpark_check(&tensor, file->options.is_private ? 0 : DLPARK_TENSOR_READ_ONLY, view, err);
     view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE; /* the mapping is the file's own, and was made to be written or not */
     return status;
@@ -158,14 +163,19 @@ static dlpark_status file_share_general(dlpark_file *file, int64_t index, dlpark
 {
     dlpark_file_entry entry;
     unsigned char *data = NULL;
+    int64_t strides[DLPARK_MAX_NDIM];
 
     DLPARK_TRY(file_locate(file, index, &entry, &data, err));
-    const dlpark_tensor_desc desc = {.data = data,
-                                     .dtype = entry.dtype,
-                                     .ndim = entry.ndim,
-                                     .shape = DLPARK_DIMS(entry.shape),
-                                     .owner = file->source,
-                                     .release = dlpark__source_release};
+    dlpark_tensor_desc desc = {.data = data,
+                               .dtype = entry.dtype,
+                               .ndim = entry.ndim,
+                               .shape = DLPARK_DIMS(entry.shape),
+                               .owner = file->source,
+                               .release = dlpark__source_release};
+    if ((entry.flags & DLPARK_FILE_COLUMN_MAJOR) != 0) {
+        dlpark__file_column_strides(&entry, strides);
+        desc.strides = DLPARK_DIMS(strides);
+    }
     return dlpark_tensor_new_sized(tensor, &desc, sizeof desc, NULL, err);
 }
 
@@ -190,9 +200,8 @@ dlpark_status dlpark_file_share(dlpark_file *file, int64_t index, dlpark_tensor 
 
 /* ---- Copied ---- */
 
-/* Bytes of a tensor from `begin` on, in this machine's order. */
-static dlpark_status file_read_bytes(const dlpark_file *file, const dlpark_file_entry *entry, uint64_t begin,
-                                     unsigned char *to, uint64_t nbytes, dlpark_error *err)
+dlpark_status dlpark__file_read_bytes(const dlpark_file *file, const dlpark_file_entry *entry, uint64_t begin,
+                                      unsigned char *to, uint64_t nbytes, dlpark_error *err)
 {
     if ((entry->flags & DLPARK_FILE_COMPRESSED) != 0)
         DLPARK_TRY(file->format->read_bytes(file, entry->index, begin, to, nbytes, err));
@@ -204,15 +213,31 @@ static dlpark_status file_read_bytes(const dlpark_file *file, const dlpark_file_
     return DLPARK_OK;
 }
 
+static void file_reverse(int64_t *values, int32_t count)
+{
+    for (int32_t i = 0, j = count - 1; i < j; i++, j--) {
+        int64_t kept = values[i];
+        values[i] = values[j];
+        values[j] = kept;
+    }
+}
+
 dlpark_status dlpark_file_load(const dlpark_file *file, int64_t index, dlpark_tensor *tensor, dlpark_error *err)
 {
     dlpark_file_entry entry;
     dlpark_view view;
 
     DLPARK_TRY(file_find_entry(file, index, &entry, err));
+    bool is_reversed = (entry.flags & DLPARK_FILE_COLUMN_MAJOR) != 0;
+    if (is_reversed)
+        file_reverse(entry.shape, entry.ndim);
     const dlpark_tensor_desc desc = {.dtype = entry.dtype, .ndim = entry.ndim, .shape = DLPARK_DIMS(entry.shape)};
     DLPARK_TRY(dlpark_tensor_alloc(tensor, &desc, &view, err));
-    dlpark_status status = file_read_bytes(file, &entry, 0, view.data, entry.nbytes, err);
+    if (is_reversed) { /* compact and row-major, and nobody has seen it yet */
+        file_reverse(tensor->managed->dl_tensor.shape, entry.ndim);
+        file_reverse(tensor->managed->dl_tensor.strides, entry.ndim);
+    }
+    dlpark_status status = dlpark__file_read_bytes(file, &entry, 0, view.data, entry.nbytes, err);
     if (status != DLPARK_OK)
         dlpark_tensor_release(tensor);
     return status;
@@ -234,6 +259,16 @@ static dlpark_status file_find_destination(const dlpark_view *to, const dlpark_f
     return *bytes != NULL ? DLPARK_OK : dlpark_error_set(err, own.status, "%s", own.message);
 }
 
+/* Elements of all dimensions, which is known to fit. */
+static uint64_t file_numel(const dlpark_file_entry *entry)
+{
+    uint64_t numel = 1;
+
+    for (int32_t i = 0; i < entry->ndim; i++)
+        numel *= (uint64_t)entry->shape[i];
+    return numel;
+}
+
 dlpark_status dlpark_file_read(const dlpark_file *file, int64_t index, const dlpark_view *to, dlpark_error *err)
 {
     dlpark_file_entry entry;
@@ -246,17 +281,9 @@ dlpark_status dlpark_file_read(const dlpark_file *file, int64_t index, const dlp
                                 dlpark_file_name_text(entry.name, entry.name_nbytes).text,
                                 dlpark__layout_list(entry.ndim, entry.shape).text);
     DLPARK_TRY(file_find_destination(to, &entry, &bytes, err));
-    return file_read_bytes(file, &entry, 0, bytes, entry.nbytes, err);
-}
-
-/* Elements of all dimensions, which is known to fit. */
-static uint64_t file_numel(const dlpark_file_entry *entry)
-{
-    uint64_t numel = 1;
-
-    for (int32_t i = 0; i < entry->ndim; i++)
-        numel *= (uint64_t)entry->shape[i];
-    return numel;
+    if ((entry.flags & DLPARK_FILE_COLUMN_MAJOR) != 0)
+        return dlpark__file_gather(file, &entry, 0, file_numel(&entry), bytes, err);
+    return dlpark__file_read_bytes(file, &entry, 0, bytes, entry.nbytes, err);
 }
 
 dlpark_status dlpark_file_read_range(const dlpark_file *file, int64_t index, int64_t first, const dlpark_view *to,
@@ -276,6 +303,8 @@ dlpark_status dlpark_file_read_range(const dlpark_file *file, int64_t index, int
         return dlpark_error_set(err, DLPARK_E_LAYOUT, "element %lld of tensor '%s' begins inside a byte",
                                 (long long)first, dlpark_file_name_text(entry.name, entry.name_nbytes).text);
     DLPARK_TRY(file_find_destination(to, &entry, &bytes, err));
+    if ((entry.flags & DLPARK_FILE_COLUMN_MAJOR) != 0)
+        return dlpark__file_gather(file, &entry, (uint64_t)first, count, bytes, err);
     uint64_t begin = (uint64_t)first / 8 * bits + (uint64_t)first % 8 * bits / 8;
-    return file_read_bytes(file, &entry, begin, bytes, (uint64_t)dlpark_view_nbytes(to), err);
+    return dlpark__file_read_bytes(file, &entry, begin, bytes, (uint64_t)dlpark_view_nbytes(to), err);
 }

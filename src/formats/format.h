@@ -76,4 +76,19 @@ struct dlpark_file {
 /* E_INDEX unless there is such a tensor. */
 dlpark_status dlpark__file_check_index(const dlpark_file *file, int64_t index, dlpark_error *err);
 
+/* ---- file_tensor.c ---- */
+
+/* Bytes of a tensor from `begin` on, in this machine's order. */
+dlpark_status dlpark__file_read_bytes(const dlpark_file *file, const dlpark_file_entry *entry, uint64_t begin,
+                                      unsigned char *to, uint64_t nbytes, dlpark_error *err);
+
+/* ---- file_gather.c ---- */
+
+/* What lies one after the other in the file, in elements. */
+void dlpark__file_column_strides(const dlpark_file_entry *entry, int64_t *strides);
+
+/* Elements of a column-major tensor, which are whole bytes, in row-major order into compact memory. */
+dlpark_status dlpark__file_gather(const dlpark_file *file, const dlpark_file_entry *entry, uint64_t first,
+                                  uint64_t count, unsigned char *to, dlpark_error *err);
+
 #endif

@@ -120,19 +120,19 @@ static bool npy_is_kind(const dlpark__npy_string *kind)
 {
     size_t at = 1;
 
-    while (at < kind->nbytes && at < sizeof kind->text && kind->text[at] >= '0' && kind->text[at] <= '9')
+    while (at < kind->nbytes && kind->text[at] >= '0' && kind->text[at] <= '9')
         at++;
-    return at >= kind->nbytes || at == sizeof kind->text || kind->text[at] == '[';
+    return at >= kind->nbytes || kind->text[at] == '[';
 }
 
 /* Why NumPy has a dtype, by its kind and width, and no tensor can be of it; NULL: it has none. */
 static const char *npy_explain(const dlpark__npy_string *descr)
 {
     bool has_order = descr->nbytes > 0 && memchr("<>|=", descr->text[0], 4) != NULL;
-    dlpark__npy_string kind = {descr->nbytes - has_order, ""};
-    size_t kept = descr->nbytes < sizeof kind.text ? descr->nbytes : sizeof kind.text;
+    size_t kept = descr->nbytes < sizeof descr->text ? descr->nbytes : sizeof descr->text;
+    dlpark__npy_string kind = {kept - has_order, ""};
 
-    memcpy(kind.text, descr->text + has_order, kept - has_order);
+    memcpy(kind.text, descr->text + has_order, kind.nbytes);
     if (npy_is(&kind, "f16") || npy_is(&kind, "f12") || npy_is(&kind, "c32") || npy_is(&kind, "c24"))
         return "a long double, which has other bits on other machines";
     if (!npy_is_kind(&kind))
