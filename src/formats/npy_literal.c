@@ -125,7 +125,7 @@ static size_t npy_literal_number(const dlpark__npy_literal *literal, size_t at, 
 /* An escape by number; the cursor is behind the backslash. */
 static bool npy_literal_code(dlpark__npy_literal *literal, char kind, dlpark__npy_string *out)
 {
-    bool is_octal = kind >= '0' && kind <= '7';
+    bool is_octal = kind <= '7'; /* else x, u or U */
     size_t wanted = is_octal ? 3 : kind == 'x' ? 2 : kind == 'u' ? 4 : 8;
     unsigned long code;
     size_t count = npy_literal_number(literal, literal->at + !is_octal, is_octal ? 8 : 16, wanted, &code);
@@ -203,8 +203,10 @@ bool dlpark__npy_literal_bool(dlpark__npy_literal *literal, const char *what, bo
     static const char *const words[] = {"False", "True"};
     int word = npy_literal_word(literal, words, 2);
 
+    if (word < 0)
+        return npy_literal_unexpected(literal, what);
     *out = word == 1;
-    return word >= 0 || npy_literal_unexpected(literal, what);
+    return true;
 }
 
 bool dlpark__npy_literal_digits(dlpark__npy_literal *literal, const char *what, size_t *begin, size_t *count)

@@ -201,14 +201,16 @@ static void tiles_of_other_shapes(void **state)
 
 /* ---- What goes wrong ---- */
 
-static dlpark_status read_all(const dlpark_file *file, uint32_t *to, int64_t count, dlpark_error *err)
+/* All but the first element, which takes more than one read, or box. */
+static dlpark_status read_nearly_all(const dlpark_file *file, uint32_t *to, int64_t numel, dlpark_error *err)
 {
+    int64_t count = numel - 1;
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     dlpark_view view;
     const dlpark_tensor_desc desc = {.data = to, .dtype = DLPARK_U32, .ndim = 1, .shape = DLPARK_DIMS(&count)};
 
     assert_ok(dlpark_tensor_new(&tensor, &desc, &view, e));
-    dlpark_status status = dlpark_file_read_range(file, 0, 0, &view, err);
+    dlpark_status status = dlpark_file_read_range(file, 0, 1, &view, err);
     dlpark_tensor_release(&tensor);
     return status;
 }
@@ -227,13 +229,13 @@ static void reads_that_fail(void **state)
         long opened = failing_alloc_live();
         for (long nth = 1; nth <= (is_large ? 3 : 1); nth++) {
             reads_until_failure = nth;
-            assert_int_equal(read_all(file, to, numel, NULL), DLPARK_E_IO);
+            assert_int_equal(read_nearly_all(file, to, numel, NULL), DLPARK_E_IO);
             reads_until_failure = 0;
             assert_int_equal(failing_alloc_live(), opened);
         }
-        assert_ok(read_all(file, to, numel, e));
+        assert_ok(read_nearly_all(file, to, numel, e));
         assert_int_equal(truncate(path.text, 80), 0);
-        assert_fails(DLPARK_E_FORMAT, "another process cut it short", read_all(file, to, numel, e));
+        assert_fails(DLPARK_E_FORMAT, "another process cut it short", read_nearly_all(file, to, numel, e));
         dlpark_file_release(&file);
         tensor_file_drop(&path);
     }
@@ -250,7 +252,7 @@ static void no_memory_is_told(void **state)
 
     (void)state;
     assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
-    for (long nth = 1, asked = 1; nth <= asked; nth++) {
+    for (long nth = 1, asked = 1; asked >= nth; nth++) {
         dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
         dlpark_view view;
         const dlpark_tensor_desc desc = {
@@ -305,6 +307,143 @@ static void compressed_is_read_once(void **state)
     tensor_file_end(&made);
 }
 
+static dlpark_status fail_to_read(const dlpark_file *file, int64_t index, uint64_t begin, unsigned char *to,
+                                  uint64_t nbytes, dlpark_error *err)
+{
+    (void)file;
+    (void)index;
+    (void)begin;
+    (void)to;
+    (void)nbytes;
+    return dlpark_error_set(err, DLPARK_E_FORMAT, "the stream is broken");
+}
+
+/* What the format cannot unpack is its own to tell; and nothing of it is mapped. */
+static void compressed_may_be_broken(void **state)
+{
+    tensor_file made = array_of(false, "(2, 3)", 6);
+    dlpark__format format = {.read_bytes = fail_to_read};
+    dlpark_file *file = NULL;
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+
+    (void)state;
+    assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
+    file->format = &format;
+    file->index.entries[0].is_compressed = true;
+    assert_fails(DLPARK_E_FORMAT, "the stream is broken", dlpark_file_load(file, 0, &tensor, e));
+    assert_fails(DLPARK_E_UNSUPPORTED, "tensor 'arr_0' is compressed: it can be loaded, not mapped",
+                 dlpark_file_view(file, 0, &view, e));
+    assert_fails(DLPARK_E_UNSUPPORTED, "can be loaded, not mapped", dlpark_file_share(file, 0, &tensor, e));
+    assert_null(tensor.managed);
+    dlpark_file_release(&file);
+    tensor_file_end(&made);
+}
+
+/* ---- Ranges of any tensor ---- */
+
+static dlpark_status read_range(const dlpark_file *file, int64_t index, int64_t first, int64_t count, DLDataType dtype,
+                                void *to, dlpark_error *err)
+{
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+    const dlpark_tensor_desc desc = {.data = to, .dtype = dtype, .ndim = 1, .shape = DLPARK_DIMS(&count)};
+
+    assert_ok(dlpark_tensor_new(&tensor, &desc, &view, e));
+    dlpark_status status = dlpark_file_read_range(file, index, first, &view, err);
+    dlpark_tensor_release(&tensor);
+    return status;
+}
+
+static void ranges_are_checked(void **state)
+{
+    tensor_file made = tensor_file_text("{'a':{'dtype':'U8','shape':[2,3],'data_offsets':[0,6]},"
+                                        "'b':{'dtype':'F4','shape':[4],'data_offsets':[6,8]}}",
+                                        8);
+    const DLDataType four = DLPARK_DTYPE(kDLFloat4_e2m1fn, 4, 1);
+    unsigned char to[8];
+    dlpark_file *file = NULL;
+
+    (void)state;
+    assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
+    for (int64_t first = 0; first <= 6; first++)
+        for (int64_t count = 0; count <= 6 - first; count++) {
+            assert_ok(read_range(file, 0, first, count, DLPARK_U8, to, e));
+            assert_memory_equal(to, made.bytes + made.data + first, (size_t)count);
+        }
+    assert_ok(read_range(file, 1, 2, 2, four, to, e));
+    assert_int_equal(to[0], made.bytes[made.data + 7]);
+    assert_fails(DLPARK_E_LAYOUT, "element 1 of tensor 'b' begins inside a byte",
+                 read_range(file, 1, 1, 2, four, to, e));
+    assert_fails(DLPARK_E_INDEX, "7 elements from 0 on: tensor 'a' has 6", read_range(file, 0, 0, 7, DLPARK_U8, to, e));
+    assert_fails(DLPARK_E_INDEX, "1 elements from 6 on", read_range(file, 0, 6, 1, DLPARK_U8, to, e));
+    assert_fails(DLPARK_E_INDEX, "0 elements from 7 on", read_range(file, 0, 7, 0, DLPARK_U8, to, e));
+    assert_fails(DLPARK_E_INDEX, "1 elements from -1 on", read_range(file, 0, -1, 1, DLPARK_U8, to, e));
+    assert_fails(DLPARK_E_DTYPE, "the destination is i8, tensor 'a' is u8",
+                 read_range(file, 0, 0, 1, DLPARK_I8, to, e));
+    assert_fails(DLPARK_E_INDEX, "has no tensor 2", read_range(file, 2, 0, 1, DLPARK_U8, to, e));
+    dlpark_file_release(&file);
+    tensor_file_end(&made);
+}
+
+/* One byte has no order, whatever a table says; and nothing is swapped of what is empty. */
+static void orders_that_do_not_matter(void **state)
+{
+    static const dlpark__index_type other = {"x", {kDLInt, 8, 1}, !DLPARK__IS_BIG_ENDIAN};
+    tensor_file made = npy_file_array("|i1", false, "(2,)", 2);
+    dlpark_file *file = NULL;
+    dlpark_file_entry entry;
+    dlpark_view view;
+
+    (void)state;
+    assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
+    file->index.entries[0].type = 0;
+    file->index.types = &other;
+    assert_ok(dlpark_file_entry_get(file, 0, &entry, e));
+    assert_int_equal(entry.flags, 0);
+    dlpark_file_release(&file);
+    tensor_file_end(&made);
+    made = npy_file_array(DLPARK__IS_BIG_ENDIAN ? "<i4" : ">i4", true, "(2, 0)", 0);
+    assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
+    assert_ok(dlpark_file_entry_get(file, 0, &entry, e));
+    assert_int_equal(entry.flags, DLPARK_FILE_SWAPPED);
+    assert_ok(dlpark_file_view(file, 0, &view, e));
+    dlpark_file_release(&file);
+    tensor_file_end(&made);
+}
+
+/* Padding is of elements below a byte, and of elements; pairs are of a dimension. */
+static void forms_that_do_not_matter(void **state)
+{
+    static const dlpark__index_type four = {"F4", {kDLFloat4_e2m1fn, 4, 1}, false};
+    tensor_file made = npy_file_array("|u1", false, "()", 1);
+    const dlpark_file_options pairs = {.float4 = DLPARK_FILE_FLOAT4_PAIRS};
+    unsigned char to[1] = {0};
+    int64_t none = 0;
+    DLTensor tensor = {to, {kDLCPU, 0}, 0, DLPARK_U8, NULL, NULL, 0};
+    dlpark_file *file = NULL;
+    dlpark_file_entry entry;
+    dlpark_view view;
+
+    (void)state;
+    assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, &pairs, e));
+    assert_ok(dlpark_check(&tensor, 0, &view, e));
+    assert_ok(dlpark_view_allow_write(&view, e));
+    view.flags |= DLPARK_VIEW_PADDED;
+    assert_ok(dlpark_file_read(file, 0, &view, e));
+    assert_int_equal(to[0], made.bytes[made.data]);
+    file->index.entries[0].type = 0;
+    file->index.types = &four;
+    assert_ok(dlpark_file_entry_get(file, 0, &entry, e));
+    assert_true(dlpark_dtype_equal(entry.dtype, four.dtype));
+    tensor = (DLTensor){NULL, {kDLCPU, 0}, 1, four.dtype, &none, NULL, 0};
+    assert_ok(dlpark_check(&tensor, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, &view, e));
+    assert_ok(dlpark_view_allow_write(&view, e));
+    assert_ok(dlpark_file_read_range(file, 0, 0, &view, e));
+    dlpark_file_release(&file);
+    tensor_file_end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +454,10 @@ int main(void)
         cmocka_unit_test(reads_that_fail),
         cmocka_unit_test(no_memory_is_told),
         cmocka_unit_test(compressed_is_read_once),
+        cmocka_unit_test(compressed_may_be_broken),
+        cmocka_unit_test(ranges_are_checked),
+        cmocka_unit_test(orders_that_do_not_matter),
+        cmocka_unit_test(forms_that_do_not_matter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,6 +151,9 @@ static void less_at_hand_is_no_array(void **state)
     assert_true(dlpark__npy_header_nbytes(&text, &nbytes));
     assert_int_equal(nbytes, made.data);
     assert_int_equal(faults.count, 2);
+    dlpark__npy_header header;
+    text.nbytes = 7;
+    assert_false(dlpark__npy_read_header(&text, &header));
     assert_true(dlpark__npy_matches(made.bytes, 6));
     assert_false(dlpark__npy_matches(made.bytes, 5));
     assert_false(dlpark__npy_matches(made.bytes + 1, 6));
@@ -404,6 +407,8 @@ static void shapes_are_tuples_of_extents(void **state)
         {"('3',)", "an extent is expected here, not '''"},
         {"(3, -1)", "shape: shape[1] is -1 (byte 64)"},
         {"(-0,)", "shape: shape[0] is -0"},
+        {"(-11111111111111111111111111111111111111111111112,)",
+         "shape[0] is -1111111111111111111111111111111111111111 ("},
         {"(-9223372036854775808,)", "shape[0] is -9223372036854775808"},
         {"(--1,)", "an extent is expected here, not '-'"},
         {"(9223372036854775808,)", "overflow: shape[0] is 9223372036854775808, above 2^63-1 (byte 61)"},
