@@ -106,7 +106,8 @@ typedef struct dlpark_file_entry {
  * @param options  in, optional.
  * @param err      out, optional. Names the file, and the byte and the tensor where something is wrong.
  * @return DLPARK_OK; DLPARK_E_NOT_EMPTY; DLPARK_E_ARGUMENT (options); DLPARK_E_NOT_FOUND, DLPARK_E_PERMISSION,
- *         DLPARK_E_IO; DLPARK_E_FORMAT (broken, or not of the format asked for); DLPARK_E_LIMIT; DLPARK_E_MEMORY.
+ *         DLPARK_E_IO; DLPARK_E_FORMAT (broken, or not of the format asked for); DLPARK_E_LIMIT; DLPARK_E_UNSUPPORTED (a
+ *         dtype that no tensor can be of); DLPARK_E_MEMORY.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_open(dlpark_file **file, const char *path,
                                                            const dlpark_file_options *options, dlpark_error *err);

@@ -9,8 +9,8 @@
  * of the file is replaced, never followed; the mode of a file that is replaced is kept. A relative path is looked up again
  * when the file is whole: the working directory stays what it is until then.
  *
- * The layout is the reference implementation's, byte for byte, unless an alignment is asked for. Pointers must not be
- * NULL unless a parameter says optional.
+ * The layout is the reference implementation's, byte for byte, unless an alignment is asked for. An npy file has exactly one
+ * tensor, whose name is not kept, and no metadata. Pointers must not be NULL unless a parameter says optional.
  */
 #ifndef DLPARK_FILE_WRITE_H
 #define DLPARK_FILE_WRITE_H
@@ -61,8 +61,8 @@ typedef struct dlpark_file_write_options {
  * @param count    in. 0 makes a file without tensors.
  * @param options  in, optional.
  * @param err      out, optional. Names the tensor, and what is wrong with it.
- * @return DLPARK_OK; DLPARK_E_ARGUMENT (names, options); DLPARK_E_UNSUPPORTED (a dtype that the format has not, elements
- *         that do not fill whole bytes); DLPARK_E_DEVICE; DLPARK_E_LIMIT (the header would be too long); DLPARK_E_IO,
+ * @return DLPARK_OK; DLPARK_E_ARGUMENT (names, options, how many tensors); DLPARK_E_UNSUPPORTED (a dtype or metadata that
+ *         the format has no place for, elements that do not fill whole bytes); DLPARK_E_DEVICE; DLPARK_E_LIMIT (the header would be too long); DLPARK_E_IO,
  *         DLPARK_E_NOT_FOUND, DLPARK_E_PERMISSION; DLPARK_E_MEMORY. On failure `path` is as it was.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_save(const char *path, const dlpark_file_part *parts,

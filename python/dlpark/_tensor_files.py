@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ._core import Producer
 
     Source = str | bytes | bytearray | memoryview | os.PathLike[str] | os.PathLike[bytes] | int
-    Format = Literal["safetensors", "gguf"]
+    Format = Literal["safetensors", "npy", "npz", "gguf", "safetensors-index"]
     Float4 = Literal["logical", "pairs", "bytes"]
     Access = Literal["auto", "map", "prefetch", "read"]
 
-_FORMATS = {"safetensors": 1, "gguf": 4}
+_FORMATS = {"safetensors": 1, "npy": 2, "npz": 3, "gguf": 4, "safetensors-index": 5}
 _FLOAT4 = {"logical": 0, "pairs": 1, "bytes": 2}
 _ACCESS = {"auto": 0, "map": 1, "prefetch": 2, "read": 3}
 
@@ -44,6 +44,10 @@ class TensorInfo:
     nbytes : int
     alignment : int
         What the address of a mapped tensor is a multiple of, at most 4096.
+    column_major : bool
+        The first index runs fastest, as in Fortran: the tensor has such strides.
+    compressed, byteswapped : bool
+        Its bytes are not a tensor's as they lie in the file: it is read into memory, never mapped.
     """
 
     name: str
@@ -53,20 +57,24 @@ class TensorInfo:
     offset: int
     nbytes: int
     alignment: int
+    column_major: bool
+    compressed: bool
+    byteswapped: bool
 
 
 class TensorFile(Mapping[str, Tensor]):
     """An open tensor file: a mapping from names to tensors, made by `dlpark.open`.
 
     A tensor is made when it is asked for, and is the file's own memory: slices read only what they touch. It keeps the
-    mapping alive and may be used after the file is closed.
+    mapping alive and may be used after the file is closed. One that no memory can be mapped for, as its numbers are in the
+    other byte order or compressed, is read into memory of its own.
 
     Attributes
     ----------
     name : str or None
         The path that was opened.
     format : str
-        ``"safetensors"`` or ``"gguf"``.
+        ``"safetensors"``, ``"npy"``, ``"npz"``, ``"gguf"`` or ``"safetensors-index"``.
     nbytes : int
         Of the file.
     metadata : dict of str
@@ -131,7 +139,9 @@ class TensorFile(Mapping[str, Tensor]):
         KeyError
             There is no such tensor.
         """
-        return TensorInfo(*_files.entry(self._handle, self._find(name)))
+        entry = _files.entry(self._handle, self._find(name))
+        flags = entry[7]
+        return TensorInfo(*entry[:7], bool(flags & 1), bool(flags & 2), bool(flags & 4))
 
     def load(self, name: str) -> Tensor:
         """A tensor read into memory of its own: writable, and safe when another process changes the file.
@@ -224,7 +234,8 @@ def open(
         A str or path object names a file; an int is an open descriptor, which stays open; bytes, bytearray or memoryview
         are the file itself.
     format : str, optional
-        Refuse any other than ``"safetensors"`` or ``"gguf"``. Told by the content by default.
+        Refuse any other: ``"safetensors"``, ``"npy"``, ``"npz"``, ``"gguf"``, ``"safetensors-index"``. Told by the content
+        by default.
     copy : bool
         Tensors are read into memory of their own when they are asked for, instead of mapped.
     private : bool
@@ -310,7 +321,8 @@ def save(
     """Write tensors into a file.
 
     The file gets its name when it is whole: until then, and when anything fails, the one that was there stays as it was.
-    A safetensors file is byte for byte what the reference implementation writes, unless `alignment` is given.
+    A safetensors file is byte for byte what the reference implementation writes, unless `alignment` is given. An npy file
+    is what `numpy.save` writes; it has one tensor, whose name is not kept.
 
     Parameters
     ----------
@@ -318,8 +330,8 @@ def save(
     tensors : mapping of names to tensors
         Of any library that `from_dlpack` takes, in memory that the host can read, of any strides.
     format : str, optional
-        ``"safetensors"`` or ``"gguf"``. By default what the path ends in says it, ``".gguf"`` for one; safetensors where it
-        says nothing.
+        ``"safetensors"``, ``"npy"``, ``"npz"`` or ``"gguf"``. By default what the path ends in says it, ``".gguf"`` for
+        one; safetensors where it says nothing.
     metadata : mapping of str to str, optional
         Texts that the file carries, written in this order. In a GGUF file they are strings, but for
         ``"general.alignment"``.
@@ -334,7 +346,8 @@ def save(
     TypeError
         A name or a text is no str, or a tensor is none.
     ValueError
-        A name comes twice or is ``"__metadata__"``; the format has no such dtype; the alignment is no power of two.
+        A name comes twice or is ``"__metadata__"``; the format has no such dtype, no place for metadata, or not as many
+        tensors; the alignment is no power of two.
     BufferError
         A tensor cannot be exchanged, or is not in memory that the host can read.
     OSError

@@ -237,7 +237,7 @@ static PyObject *files_shape(const dlpark_file_entry *entry)
     return shape;
 }
 
-PyDoc_STRVAR(files_entry_doc, "entry(handle, index) -> (name, dtype, type, shape, offset, nbytes, alignment)");
+PyDoc_STRVAR(files_entry_doc, "entry(handle, index) -> (name, dtype, type, shape, offset, nbytes, alignment, flags)");
 
 static PyObject *files_entry(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -257,9 +257,9 @@ static PyObject *files_entry(PyObject *module, PyObject *const *args, Py_ssize_t
         Py_XDECREF(name);
         return NULL;
     }
-    return Py_BuildValue("NssNKKn", name, dlpark_dtype_long_name(entry.dtype).text, entry.type, shape,
+    return Py_BuildValue("NssNKKnI", name, dlpark_dtype_long_name(entry.dtype).text, entry.type, shape,
                          (unsigned long long)entry.offset, (unsigned long long)entry.nbytes,
-                         (Py_ssize_t)entry.alignment_bytes);
+                         (Py_ssize_t)entry.alignment_bytes, (unsigned)entry.flags);
 }
 
 PyDoc_STRVAR(files_about_doc, "about(handle) -> (format, nbytes, count)");
@@ -301,6 +301,18 @@ static PyObject *files_metadata(PyObject *module, PyObject *capsule)
 
 PyDoc_STRVAR(files_take_doc, "take(handle, index, copy) -> capsule; mapped, or read into memory");
 
+/* Mapped, unless that cannot be. */
+static dlpark_status files_take_tensor(dlpark_file *file, int64_t index, bool copy, dlpark_tensor *tensor,
+                                       dlpark_error *err)
+{
+    dlpark_file_entry entry;
+
+    DLPARK_TRY(dlpark_file_entry_get(file, index, &entry, err));
+    if (copy || (entry.flags & (DLPARK_FILE_SWAPPED | DLPARK_FILE_COMPRESSED)) != 0)
+        return dlpark_file_load(file, index, tensor, err);
+    return dlpark_file_share(file, index, tensor, err);
+}
+
 static PyObject *files_take(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     files_handle *handle = files_handle_of(args[0]);
@@ -316,8 +328,7 @@ static PyObject *files_take(PyObject *module, PyObject *const *args, Py_ssize_t 
     bool copy = args[2] == Py_True;
     handle->busy++;
     PyThreadState *thread = PyEval_SaveThread();
-    status = copy ? dlpark_file_load(handle->file, index, &tensor, &err)
-                  : dlpark_file_share(handle->file, index, &tensor, &err);
+    status = files_take_tensor(handle->file, index, copy, &tensor, &err);
     PyEval_RestoreThread(thread);
     handle->busy--;
     if (handle->is_closed && handle->busy == 0)
