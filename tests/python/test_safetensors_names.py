@@ -289,3 +289,18 @@ def test_jax_gets_its_own(tmp_path):
     assert isinstance(array, jax.Array) and array.tolist() == [0, 1, 2]
     with dlpark.safetensors.safe_open(tmp_path / "x", "dlpark") as file:
         assert isinstance(file.get_tensor("x"), dlpark.Tensor)
+
+
+def test_other_formats_are_no_safetensors(tmp_path):
+    """What dlpark.open reads, and the reference does not."""
+    np.save(tmp_path / "x.npy", np.zeros(3))
+    data = (tmp_path / "x.npy").read_bytes()
+    for module in NUMPY:
+        for call in (lambda m: m.load_file(tmp_path / "x.npy"), lambda m: m.load(data)):
+            with pytest.raises(errors()):
+                call(module)
+    for module in BOTH:
+        with pytest.raises(errors()):
+            module.safe_open(tmp_path / "x.npy", "np")
+        with pytest.raises(errors()):
+            module.deserialize(data)

@@ -72,7 +72,12 @@ class safe_open:
         # NumPy's arrays are to be written, and so are the user's own; PyTorch's are mapped, and written in private.
         copy = backend == "pread" or not is_mapped(name)
         self._file: TensorFile | None = _call(
-            open, os.fspath(filename), copy=copy, private=not copy, float4="pairs" if name == "torch" else "logical"
+            open,
+            os.fspath(filename),
+            format="safetensors",
+            copy=copy,
+            private=not copy,
+            float4="pairs" if name == "torch" else "logical",
         )
 
     def __enter__(self) -> safe_open:
@@ -214,7 +219,7 @@ def deserialize(data: bytes, /) -> list[tuple[str, dict[str, Any]]]:
     SafetensorError
         The file is broken.
     """
-    with _call(open, data) as file:
+    with _call(open, data, format="safetensors") as file:
         infos = [file.info(name) for name in file]
         return [
             (i.name, {"shape": list(i.shape), "dtype": i.type, "data": bytearray(file[i.name].tobytes())}) for i in infos

@@ -68,7 +68,7 @@ def load(data: bytes) -> dict[str, Any]:
     SafetensorError
         The file is broken.
     """
-    with _call(_tensor_files.open, data, copy=True) as file:
+    with _call(_tensor_files.open, data, format="safetensors", copy=True) as file:
         return {name: _call(tensor.numpy) for name, tensor in file.items()}
 
 

@@ -78,7 +78,7 @@ def load(data: bytes) -> dict[str, Any]:
     SafetensorError
         The file is broken.
     """
-    with _call(_tensor_files.open, data, copy=True, float4="pairs") as file:
+    with _call(_tensor_files.open, data, format="safetensors", copy=True, float4="pairs") as file:
         return {name: _call(as_framework, tensor, "torch") for name, tensor in file.items()}
 
 
