@@ -236,8 +236,8 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_read(const dlpark_file *fi
 
 /**
  * Some of a tensor's elements, in row-major order: for what is larger than the memory. Of a column-major tensor too, in as
- * much memory as dlpark_file_read() takes; one of more than 16 MiB is slow in small pieces, as each run of elements that lie
- * together in the file is a read of its own.
+ * much memory as dlpark_file_read() takes; one of more than 16 MiB is slow in small pieces, as elements that lie more
+ * than 8 KiB apart in the file are a read each.
  *
  * @param first  in. The number of the first element. It must begin at a byte.
  * @param to     in, borrowed. As many elements as shall be read, of the tensor's dtype and any shape; host accessible,

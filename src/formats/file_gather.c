@@ -14,6 +14,9 @@
 /* Of larger ones so many at a time. */
 #define GATHER_TILE_NBYTES ((int64_t)1 << 20)
 
+/* What is no farther apart is read in one call: copying the gap takes no longer than another call. */
+#define GATHER_NEAR_NBYTES ((int64_t)8 << 10)
+
 typedef struct file_gather {
     const dlpark_file *file;
     const dlpark_file_entry *entry;
@@ -73,24 +76,26 @@ static dlpark_status gather_pick(const file_gather *gather, const gather_box *bo
     return dlpark_copy(&to, &from, err);
 }
 
-/* The first dimension whose elements do not go into a tile together: those before it are whole, in the file as well, and
- * there is one, as the tensor does not fit. */
-static int32_t gather_rows(const file_gather *gather, const gather_box *box, int64_t *row)
+/* The dimension of which a tile has some, and of those before it all that the box has. Those that are whole lie together;
+ * beyond them, what is near is read with the gaps between. There is always such a dimension, as the tensor does not fit. */
+static int32_t gather_outer(const file_gather *gather, const gather_box *box)
 {
-    int64_t room = GATHER_TILE_NBYTES / gather->item;
-    int32_t rows = 0;
+    const dlpark_file_entry *entry = gather->entry;
+    int64_t room = GATHER_TILE_NBYTES / gather->item, near = GATHER_NEAR_NBYTES / gather->item;
+    int32_t outer = 0;
 
-    *row = 1;
-    while (box->count[rows] == gather->entry->shape[rows] && box->count[rows] <= room / *row)
-        *row *= box->count[rows++];
-    return rows;
+    while (box->count[outer] == entry->shape[outer] && box->count[outer] <= room / gather->strides[outer])
+        outer++;
+    while (outer + 1 < entry->ndim && gather->strides[outer + 1] <= near)
+        outer++;
+    return outer;
 }
 
 /* The place of the next tile in the box; false behind the last. */
-static bool gather_next(const file_gather *gather, const gather_box *box, int64_t *index, int32_t rows, int64_t count)
+static bool gather_next(const file_gather *gather, const gather_box *box, int64_t *index, int32_t outer, int64_t count)
 {
-    for (int32_t i = rows; i < gather->entry->ndim; i++) {
-        index[i] += i == rows ? count : 1;
+    for (int32_t i = outer; i < gather->entry->ndim; i++) {
+        index[i] += i == outer ? count : 1;
         if (index[i] < box->count[i])
             return true;
         index[i] = 0;
@@ -98,15 +103,18 @@ static bool gather_next(const file_gather *gather, const gather_box *box, int64_
     return false;
 }
 
-/* Reads a tile, `nbytes` that lie together, and puts its elements where they belong. */
+/* Reads a tile, from its first element to its last, and puts its elements where they belong. */
 static dlpark_status gather_tile(const file_gather *gather, const gather_box *box, const int64_t *index,
-                                 const int64_t *shape, int64_t nbytes, dlpark_error *err)
+                                 const int64_t *shape, dlpark_error *err)
 {
     int64_t begin = gather_offset(gather, box->begin, gather->strides) + gather_offset(gather, index, gather->strides);
+    int64_t nbytes = gather->item;
     unsigned char *at = box->to + gather_offset(gather, index, box->strides);
     dlpark_view from = gather_view(gather, gather->memory, shape, gather->strides);
     dlpark_view to = gather_view(gather, at, shape, box->strides);
 
+    for (int32_t i = 0; i < gather->entry->ndim; i++)
+        nbytes += (shape[i] - 1) * gather->strides[i] * gather->item;
     DLPARK_TRY(
         dlpark__file_read_bytes(gather->file, gather->entry, (uint64_t)begin, gather->memory, (uint64_t)nbytes, err));
     return dlpark_copy(&to, &from, err);
@@ -114,18 +122,18 @@ static dlpark_status gather_tile(const file_gather *gather, const gather_box *bo
 
 static dlpark_status gather_strew(const file_gather *gather, const gather_box *box, dlpark_error *err)
 {
-    int64_t index[DLPARK_MAX_NDIM] = {0}, shape[DLPARK_MAX_NDIM], row;
-    int32_t rows = gather_rows(gather, box, &row);
-    int64_t most = GATHER_TILE_NBYTES / gather->item / row;
+    int64_t index[DLPARK_MAX_NDIM] = {0}, shape[DLPARK_MAX_NDIM];
+    int32_t outer = gather_outer(gather, box);
+    int64_t most = GATHER_TILE_NBYTES / gather->item / gather->strides[outer];
     dlpark_status status;
 
     for (int32_t i = 0; i < gather->entry->ndim; i++)
-        shape[i] = i < rows ? box->count[i] : 1;
+        shape[i] = i < outer ? box->count[i] : 1;
     do {
-        int64_t left = box->count[rows] - index[rows];
-        shape[rows] = left < most ? left : most;
-        status = gather_tile(gather, box, index, shape, shape[rows] * row * gather->item, err);
-    } while (status == DLPARK_OK && gather_next(gather, box, index, rows, shape[rows]));
+        int64_t left = box->count[outer] - index[outer];
+        shape[outer] = left < most ? left : most;
+        status = gather_tile(gather, box, index, shape, err);
+    } while (status == DLPARK_OK && gather_next(gather, box, index, outer, shape[outer]));
     return status;
 }
 
