@@ -87,7 +87,7 @@ static void extents_are_turned_around(void **state)
         size_t nbytes = 4;
 
         for (uint32_t i = 0; i < ndim; i++)
-            nbytes *= extents[i];
+            nbytes *= (size_t)extents[i];
         gguf_made_tensor(&made, "t", ndim, extents, 0, 0);
         gguf_made_data(&made, 32, nbytes);
         assert_ok(gguf_made_open(&file, &made, e));
