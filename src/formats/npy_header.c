@@ -461,6 +461,11 @@ bool dlpark__npy_read_header(const dlpark__npy_text *text, dlpark__npy_header *h
 
     if (!dlpark__npy_header_nbytes(text, &header->header_nbytes))
         return false;
+    if (text->nbytes < header->header_nbytes) {
+        (void)NPY_FAULT(text, DLPARK_E_FORMAT, "header-size", 8, "the header ends at byte %llu, and %zu are to be had",
+                        (unsigned long long)header->header_nbytes, text->nbytes);
+        return false;
+    }
     size_t begin = npy_text_begin(text->bytes), end = (size_t)header->header_nbytes;
     if (!npy_check_text(text, begin, end))
         return false;

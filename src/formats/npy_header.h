@@ -55,7 +55,8 @@ bool dlpark__npy_matches(const unsigned char *bytes, size_t nbytes);
  * first DLPARK__NPY_PREFIX bytes, or at all where the array has less. False after a fault. */
 bool dlpark__npy_header_nbytes(const dlpark__npy_text *text, uint64_t *header_nbytes);
 
-/* The same and all else that the header says; `text` has as many bytes as dlpark__npy_header_nbytes() told. `header` is right
+/* The same and all else that the header says; `text` has as many bytes as dlpark__npy_header_nbytes() told, or
+ * that is a fault too. `header` is right
  * only where true is returned: false after a fault, of which there may be more than one. DLPARK_E_UNSUPPORTED is the status
  * of a dtype that NumPy has and no tensor can be. */
 bool dlpark__npy_read_header(const dlpark__npy_text *text, dlpark__npy_header *header);

@@ -154,6 +154,11 @@ static void less_at_hand_is_no_array(void **state)
     dlpark__npy_header header;
     text.nbytes = 7;
     assert_false(dlpark__npy_read_header(&text, &header));
+    text.nbytes = made.data - 1;
+    assert_false(dlpark__npy_read_header(&text, &header));
+    text.nbytes = made.data;
+    assert_true(dlpark__npy_read_header(&text, &header));
+    assert_int_equal(faults.count, 4);
     assert_true(dlpark__npy_matches(made.bytes, 6));
     assert_false(dlpark__npy_matches(made.bytes, 5));
     assert_false(dlpark__npy_matches(made.bytes + 1, 6));
