@@ -6,6 +6,7 @@
 #include <dlpark/file_write.h>
 
 #include "failing_alloc.h"
+#include "format.h"
 
 /* ---- Reads that fail ---- */
 
@@ -141,6 +142,18 @@ static void arrays_are_told_by_their_content(void **state)
     assert_string_equal(dlpark_file_format_name(DLPARK_FILE_NPY), "npy");
     tensor_file_drop(&path);
     tensor_file_end(&made);
+}
+
+/* Of a file to be written; one that is only a dot and a word is called so. */
+static void names_say_their_format_by_their_end(void **state)
+{
+    static const char *const others[] = {"", "x", ".npy", "npy", "x.npyx", "x.NPY", "x.npy/y", "x.safetensors"};
+
+    (void)state;
+    assert_ptr_equal(dlpark__format_of_name("x.npy"), &dlpark__format_npy);
+    assert_ptr_equal(dlpark__format_of_name("y/x.safetensors.npy"), &dlpark__format_npy);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_ptr_equal(dlpark__format_of_name(others[i]), &dlpark__format_safetensors);
 }
 
 static void another_file_is_no_array(void **state)
@@ -508,6 +521,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_have_their_verdicts),
         cmocka_unit_test(arrays_are_told_by_their_content),
+        cmocka_unit_test(names_say_their_format_by_their_end),
         cmocka_unit_test(another_file_is_no_array),
         cmocka_unit_test(what_is_behind_the_data_is_left),
         cmocka_unit_test(headers_end_where_the_options_say),
