@@ -26,13 +26,13 @@ const dlpark__index_type dlpark__gguf_types[DLPARK__GGUF_TYPES] = {
     [40] = {"NVFP4", {kDLUInt, 8, 1}, false},   [41] = {"Q1_0", {kDLUInt, 8, 1}, false},
 };
 
-/* So many elements, all of one row, take so many bytes. */
+/* So many elements, all of one row, take so many bytes: as ggml has it. The package gguf 0.19.0 says 40 of Q8_1. */
 static const struct gguf_block {
     uint16_t numel;
     uint16_t nbytes;
 } gguf_blocks[DLPARK__GGUF_TYPES] = {
     [0] = {1, 4},      [1] = {1, 2},      [2] = {32, 18},   [3] = {32, 20},    [6] = {32, 22},    [7] = {32, 24},
-    [8] = {32, 34},    [9] = {32, 40},    [10] = {256, 84}, [11] = {256, 110}, [12] = {256, 144}, [13] = {256, 176},
+    [8] = {32, 34},    [9] = {32, 36},    [10] = {256, 84}, [11] = {256, 110}, [12] = {256, 144}, [13] = {256, 176},
     [14] = {256, 210}, [15] = {256, 292}, [16] = {256, 66}, [17] = {256, 74},  [18] = {256, 98},  [19] = {256, 50},
     [20] = {32, 18},   [21] = {256, 110}, [22] = {256, 82}, [23] = {256, 136}, [24] = {1, 1},     [25] = {1, 2},
     [26] = {1, 4},     [27] = {1, 8},     [28] = {1, 8},    [29] = {256, 56},  [30] = {1, 2},     [34] = {256, 54},

@@ -2,7 +2,7 @@
 
 /* ---- Types ---- */
 
-/* As the package gguf has them: GGML_QUANT_SIZES. */
+/* As ggml has them: ggml_type_name(), ggml_blck_size(), ggml_type_size(). */
 static const struct {
     uint32_t number;
     const char *name;
@@ -12,7 +12,7 @@ static const struct {
 } types[] = {
     {0, "F32", 1, 4, true},          {1, "F16", 1, 2, true},          {2, "Q4_0", 32, 18, false},
     {3, "Q4_1", 32, 20, false},      {6, "Q5_0", 32, 22, false},      {7, "Q5_1", 32, 24, false},
-    {8, "Q8_0", 32, 34, false},      {9, "Q8_1", 32, 40, false},      {10, "Q2_K", 256, 84, false},
+    {8, "Q8_0", 32, 34, false},      {9, "Q8_1", 32, 36, false},      {10, "Q2_K", 256, 84, false},
     {11, "Q3_K", 256, 110, false},   {12, "Q4_K", 256, 144, false},   {13, "Q5_K", 256, 176, false},
     {14, "Q6_K", 256, 210, false},   {15, "Q8_K", 256, 292, false},   {16, "IQ2_XXS", 256, 66, false},
     {17, "IQ2_XS", 256, 74, false},  {18, "IQ3_XXS", 256, 98, false}, {19, "IQ1_S", 256, 50, false},
