@@ -9,7 +9,7 @@
 #include "json.h"
 
 /* The one that takes what no other claims is the last. */
-static const dlpark__format *const file_formats[] = {&dlpark__format_npy, &dlpark__format_gguf,
+static const dlpark__format *const file_formats[] = {&dlpark__format_npy, &dlpark__format_npz, &dlpark__format_gguf,
                                                      &dlpark__format_safetensors};
 
 #define FILE_FORMATS (sizeof file_formats / sizeof file_formats[0])
@@ -81,7 +81,7 @@ static dlpark_status file_read(dlpark_file *file, dlpark__source *source, const 
 {
     file->source = source;
     file->options = *options;
-    dlpark__format_job job = {source, {0}, &file->options, &file->index, faults};
+    dlpark__format_job job = {source, {0}, &file->options, &file->index, faults, &file->state};
     size_t nbytes = source->nbytes < sizeof job.head ? (size_t)source->nbytes : sizeof job.head;
     DLPARK_TRY(dlpark__source_read(source, 0, job.head, nbytes, err));
     file->format = file_tell_format(job.head, nbytes);
@@ -97,9 +97,17 @@ static dlpark_status file_read(dlpark_file *file, dlpark__source *source, const 
     return DLPARK_OK;
 }
 
+/* All but the source. */
+static void file_forget(dlpark_file *file)
+{
+    if (file->state != NULL)
+        file->format->end(file->state);
+    dlpark__index_end(&file->index);
+}
+
 static void file_end(dlpark_file *file)
 {
-    dlpark__index_end(&file->index);
+    file_forget(file);
     dlpark__source_release(file->source);
 }
 
@@ -120,7 +128,7 @@ static dlpark_status file_make(dlpark_file **out, dlpark__source *source, const 
     if (status == DLPARK_OK && file->options.access == DLPARK_FILE_ACCESS_READ)
         status = dlpark__source_take(source, options->threads, err);
     if (status != DLPARK_OK) {
-        dlpark__index_end(&file->index);
+        file_forget(file);
         free(file);
         return status;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../core/internal.h"
+#include "crc32.h"
 #include "format.h"
 #include "replace.h"
 #include "swap.h"
@@ -27,15 +28,27 @@ struct dlpark_file_writer {
     int64_t *extents;
     size_t count;
     bool sync;
+    dlpark__write_plan plan; /* what of it is used at the end: `finish` and its state */
+    _Atomic(uint32_t) *sums; /* of each part; NULL: nobody asks */
 };
 
 /* ---- Begin ---- */
 
-void dlpark__write_plan_end(dlpark__write_plan *plan)
+/* What is written, or kept elsewhere. */
+static void file_write_forget(dlpark__write_plan *plan)
 {
     free(plan->head);
     free(plan->places);
-    *plan = (dlpark__write_plan){NULL, 0, NULL, 0};
+    plan->head = NULL;
+    plan->places = NULL;
+}
+
+void dlpark__write_plan_end(dlpark__write_plan *plan)
+{
+    if (plan->state != NULL)
+        plan->end(plan->state);
+    file_write_forget(plan);
+    *plan = (dlpark__write_plan){.head = NULL};
 }
 
 static dlpark_status file_write_check_options(const dlpark_file_write_options *options, dlpark_error *err)
@@ -90,10 +103,23 @@ static bool file_write_keep(dlpark_file_writer *writer, const dlpark__write_plan
     return true;
 }
 
-static dlpark_status file_write_begin(dlpark_file_writer *writer, const char *path, const dlpark__write_plan *plan,
-                                      const dlpark_file_part *parts, dlpark_error *err)
+/* False: out of memory. */
+static bool file_write_begin_sums(dlpark_file_writer *writer)
 {
-    if (!file_write_keep(writer, plan, parts))
+    if (writer->plan.finish == NULL)
+        return true;
+    writer->sums = calloc(writer->count + 1, sizeof *writer->sums);
+    for (size_t i = 0; i < writer->count && writer->sums != NULL; i++)
+        atomic_init(&writer->sums[i], 0);
+    return writer->sums != NULL;
+}
+
+static dlpark_status file_write_begin(dlpark_file_writer *writer, const char *path, const dlpark_file_part *parts,
+                                      dlpark_error *err)
+{
+    const dlpark__write_plan *plan = &writer->plan;
+
+    if (!file_write_keep(writer, plan, parts) || !file_write_begin_sums(writer))
         return dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
     DLPARK_TRY(dlpark__replace_begin(&writer->file, path, plan->nbytes, err));
     return dlpark__replace_write(&writer->file, 0, plan->head, plan->head_nbytes, err);
@@ -119,8 +145,9 @@ dlpark_status dlpark_file_writer_open(dlpark_file_writer **out, const char *path
     writer->file.descriptor = -1;
     writer->count = count;
     writer->sync = options.sync;
-    dlpark_status status = file_write_begin(writer, path, &plan, parts, err);
-    dlpark__write_plan_end(&plan);
+    writer->plan = plan;
+    dlpark_status status = file_write_begin(writer, path, parts, err);
+    file_write_forget(&writer->plan);
     if (status != DLPARK_OK)
         dlpark_file_writer_release(&writer);
     *out = writer;
@@ -135,6 +162,10 @@ static dlpark_status file_write_place(dlpark_file_writer *writer, file_write_par
     if (DLPARK__IS_BIG_ENDIAN && is_ours)
         dlpark__swap_numbers(bytes, nbytes, part->dtype);
     DLPARK_TRY(dlpark__replace_write(&writer->file, part->place.offset + offset, bytes, nbytes, err));
+    if (writer->sums != NULL) {
+        uint32_t sum = dlpark__crc32_shift(dlpark__crc32_add(0, bytes, nbytes), part->place.nbytes - offset - nbytes);
+        (void)atomic_fetch_xor_explicit(&writer->sums[part - writer->parts], sum, memory_order_relaxed);
+    }
     (void)atomic_fetch_add_explicit(&part->nbytes_put, nbytes, memory_order_relaxed);
     return DLPARK_OK;
 }
@@ -324,6 +355,8 @@ void dlpark_file_writer_release(dlpark_file_writer **writer)
     dlpark__replace_abandon(&(*writer)->file);
     free((*writer)->parts);
     free((*writer)->extents);
+    free((*writer)->sums);
+    dlpark__write_plan_end(&(*writer)->plan);
     free(*writer);
     *writer = NULL;
 }
@@ -342,8 +375,11 @@ static dlpark_status file_write_check_whole(dlpark_file_writer *writer, dlpark_e
 
 dlpark_status dlpark_file_writer_finish(dlpark_file_writer **writer, dlpark_error *err)
 {
+    const dlpark__write_plan *plan = &(*writer)->plan;
     dlpark_status status = file_write_check_whole(*writer, err);
 
+    if (status == DLPARK_OK && plan->finish != NULL)
+        status = plan->finish(plan->state, (*writer)->sums, &(*writer)->file, err);
     if (status == DLPARK_OK)
         status = dlpark__replace_commit(&(*writer)->file, (*writer)->sync, err);
     dlpark_file_writer_release(writer);

@@ -21,7 +21,8 @@ typedef struct dlpark__format_job {
     const dlpark_file_options *options;
     dlpark__index *index; /* empty; on failure the caller ends it */
     dlpark__file_faults
-        *faults; /* for what is wrong with the file; what is wrong with reading it is the reader's status */
+        *faults;  /* for what is wrong with the file; what is wrong with reading it is the reader's status */
+    void **state; /* what the format keeps of an open file; ended by its `end`, on failure too */
 } dlpark__format_job;
 
 typedef struct dlpark__format {
@@ -36,6 +37,8 @@ typedef struct dlpark__format {
     /* Bytes of a tensor whose entry is compressed, as they would be in the file. NULL where there are none such. */
     dlpark_status (*read_bytes)(const dlpark_file *file, int64_t index, uint64_t begin, unsigned char *to,
                                 uint64_t nbytes, dlpark_error *err);
+    /* Of a format that keeps something. */
+    void (*end)(void *state);
     /* Checks everything of a file to be written, and plans it. On failure the plan is empty. */
     dlpark_status (*plan)(dlpark__write_plan *plan, const dlpark_file_part *parts, size_t count,
                           const dlpark_file_write_options *options, dlpark_error *err);
@@ -54,6 +57,15 @@ extern const dlpark__format dlpark__format_safetensors;
 dlpark_status dlpark__safetensors_plan(dlpark__write_plan *plan, const dlpark_file_part *parts, size_t count,
                                        const dlpark_file_write_options *options, dlpark_error *err);
 
+/* ---- npz.c ---- */
+
+extern const dlpark__format dlpark__format_npz;
+
+/* ---- npz_write.c ---- */
+
+dlpark_status dlpark__npz_plan(dlpark__write_plan *plan, const dlpark_file_part *parts, size_t count,
+                               const dlpark_file_write_options *options, dlpark_error *err);
+
 /* ---- gguf.c ---- */
 
 extern const dlpark__format dlpark__format_gguf;
@@ -71,6 +83,7 @@ struct dlpark_file {
     dlpark__source *source;
     dlpark__index index;
     dlpark_file_options options;
+    void *state; /* the format's own */
 };
 
 /* E_INDEX unless there is such a tensor. */

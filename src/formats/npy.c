@@ -153,7 +153,7 @@ static dlpark_status npy_plan(dlpark__write_plan *plan, const dlpark_file_part *
 {
     uint64_t nbytes = 0;
 
-    *plan = (dlpark__write_plan){NULL, 0, NULL, 0};
+    *plan = (dlpark__write_plan){.head = NULL};
     if (count != 1)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "an npy file has one tensor, and %zu were given", count);
     if (options->nmetadata != 0)

@@ -367,7 +367,7 @@ dlpark_status dlpark__safetensors_plan(dlpark__write_plan *plan, const dlpark_fi
 {
     safetensors_item *items = count <= DLPARK__NAMES_MOST ? calloc(count + 1, sizeof *items) : NULL;
 
-    *plan = (dlpark__write_plan){NULL, 0, NULL, 0};
+    *plan = (dlpark__write_plan){.head = NULL};
     if (count > DLPARK__NAMES_MOST || options->nmetadata > DLPARK__NAMES_MOST) {
         free(items);
         return dlpark_error_set(err, DLPARK_E_LIMIT, "%zu tensors and %zu metadata, more than %zu", count,

@@ -4,7 +4,11 @@
 #ifndef DLPARK_FORMATS_WRITE_PLAN_H
 #define DLPARK_FORMATS_WRITE_PLAN_H
 
+#include <stdatomic.h>
+
 #include <dlpark/file_write.h>
+
+#include "replace.h"
 
 typedef struct dlpark__write_place {
     uint64_t offset; /* in the file */
@@ -16,6 +20,11 @@ typedef struct dlpark__write_plan {
     size_t head_nbytes;
     dlpark__write_place *places; /* of each part; from malloc() */
     uint64_t nbytes;             /* of the whole file */
+    /* Of a format some of whose bytes depend on those of tensors: writes them, when all tensors are there. `sums`: of the
+     * bytes of each part, as crc32.h has it, begun with 0. NULL where everything is in the head. */
+    dlpark_status (*finish)(void *state, const _Atomic(uint32_t) *sums, const dlpark__replace *file, dlpark_error *err);
+    void *state; /* for it; */
+    void (*end)(void *state);
 } dlpark__write_plan;
 
 /* What a part says of its tensor, by its view or itself. */
