@@ -1,0 +1,16 @@
+# dlpark_want_zlib(WHAT): builds the zlib adapter where its library is there, and says so where it is not: then the target
+# dlpark_zlib is missing, and who asked does without.
+function(dlpark_want_zlib what)
+  if(TARGET dlpark_zlib)
+    return()
+  endif()
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(DLPARK_zlib QUIET IMPORTED_TARGET zlib)
+  endif()
+  if(DLPARK_zlib_FOUND)
+    add_subdirectory(${PROJECT_SOURCE_DIR}/src/adapters/zlib ${PROJECT_BINARY_DIR}/src/adapters/zlib)
+  else()
+    message(STATUS "dlpark: ${what} cannot read deflated npz files; missing: zlib (Debian package zlib1g-dev)")
+  endif()
+endfunction()
