@@ -120,7 +120,7 @@ static int check_run_file(const cli_call *call, const char *path, const dlpark_f
 
 static int check_run_all(const cli_call *call, dlpark_file_fault *faults, cli_json *json)
 {
-    dlpark_file_options options = {.format = DLPARK_FILE_ANY};
+    dlpark_file_options options = cli_file_options(DLPARK_FILE_ANY);
     int worst = CLI_FINE;
 
     if (!cli_read_format(call, CHECK_FORMAT, &options.format))

@@ -78,6 +78,9 @@ bool cli_is_wanted(const cli_call *call, int include, int exclude, const char *n
 /* The format of --format; false after telling that there is none of that name. */
 bool cli_read_format(const cli_call *call, int option, dlpark_file_format *format);
 
+/* What files are opened with: all that this program can read. */
+dlpark_file_options cli_file_options(dlpark_file_format format);
+
 /* Opens an operand; else CLI_MISUSE or what the failure is to the process, which is told. `format`: the option's number. */
 int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file);
 

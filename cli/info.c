@@ -245,7 +245,7 @@ static bool info_write_file(const cli_call *call, cli_json *json, const dlpark_f
 
 static int info_run_file(const cli_call *call, const char *path, dlpark_file_format format, cli_json *json)
 {
-    dlpark_file_options options = {.format = format};
+    dlpark_file_options options = cli_file_options(format);
     dlpark_file *file = NULL;
     dlpark_error err;
     dlpark_status status = dlpark_file_open(&file, path, &options, &err);

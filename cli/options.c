@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(CLI_HAS_ZLIB)
+#include <dlpark/zlib.h>
+#endif
+
 #include "command.h"
 
 #define OPTIONS_HELP (-2) /* instead of an option's number */
@@ -273,9 +277,19 @@ bool cli_read_format(const cli_call *call, int option, dlpark_file_format *forma
     return false;
 }
 
+dlpark_file_options cli_file_options(dlpark_file_format format)
+{
+    dlpark_file_options options = {.format = format};
+
+#if defined(CLI_HAS_ZLIB)
+    options.inflate = dlpark_zlib_inflate();
+#endif
+    return options;
+}
+
 int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file)
 {
-    dlpark_file_options options = {.format = DLPARK_FILE_ANY};
+    dlpark_file_options options = cli_file_options(DLPARK_FILE_ANY);
     dlpark_error err;
 
     if (!cli_read_format(call, format, &options.format))

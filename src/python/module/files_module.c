@@ -5,6 +5,9 @@
 #include "kit.h"
 
 #include <dlpark/file.h>
+#if defined(FILES_HAVE_ZLIB)
+#include <dlpark/zlib.h>
+#endif
 
 #include "files_module.h"
 
@@ -131,16 +134,26 @@ static int files_open_any(files_handle *handle, PyObject *source, const dlpark_f
     return files_open_bytes(handle, source, options, err);
 }
 
+/* All that this build can read. */
+static dlpark_file_options files_options(PyObject *format)
+{
+    dlpark_file_options options = {.format = (dlpark_file_format)PyLong_AsLong(format)};
+
+#if defined(FILES_HAVE_ZLIB)
+    options.inflate = dlpark_zlib_inflate();
+#endif
+    return options;
+}
+
 PyDoc_STRVAR(files_open_doc, "open(source, format, float4, private, access, threads) -> handle");
 
 static PyObject *files_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    dlpark_file_options options = {.format = DLPARK_FILE_ANY};
+    dlpark_file_options options = files_options(args[1]);
     dlpark_error err;
 
     (void)module;
     (void)nargs;
-    options.format = (dlpark_file_format)PyLong_AsLong(args[1]);
     options.float4 = (dlpark_file_float4)PyLong_AsLong(args[2]);
     options.is_private = args[3] == Py_True;
     options.access = (dlpark_file_access)PyLong_AsLong(args[4]);
@@ -400,14 +413,13 @@ static PyObject *files_check_list(const dlpark_file_fault *faults, size_t count)
 
 static PyObject *files_check(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    dlpark_file_options options = {.format = DLPARK_FILE_ANY};
+    dlpark_file_options options = files_options(args[1]);
     dlpark_error err;
     size_t count = 0;
     PyObject *path = NULL;
 
     (void)module;
     (void)nargs;
-    options.format = (dlpark_file_format)PyLong_AsLong(args[1]);
     if (!PyUnicode_FSConverter(args[0], &path))
         return NULL;
     dlpark_file_fault *faults = PyMem_Calloc(FILES_FAULTS, sizeof *faults);
