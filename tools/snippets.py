@@ -59,7 +59,8 @@ class Snippets:
     def compiled(self, source):
         text = source.read_text()
         if re.search(r"\bmain\s*\(", text):
-            return self.program(source, "dlpark-image" if "<dlpark/image.h>" in text else "dlpark")
+            adapters = [name for name in ("image", "zlib") if f"<dlpark/{name}.h>" in text]
+            return self.program(source, "-".join(["dlpark", *adapters]))
         extension = re.search(r"\bPyInit_(\w+)\s*\(", text)
         if extension:
             return self.extension(source, extension[1])

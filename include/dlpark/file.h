@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "dtype.h"
+#include "inflate.h"
 #include "layout.h"
 #include "status.h"
 #include "tensor.h"
@@ -67,27 +68,6 @@ typedef enum dlpark_file_access {
                                       what others do to it later is no matter */
     DLPARK_FILE_ACCESS_PIN_32 = 0x7fffffff
 } dlpark_file_access;
-
-/** What a step of unpacking came to. Four bytes in every build. */
-typedef enum dlpark_inflate_result {
-    DLPARK_INFLATE_MORE = 0, /**< goes on, with more to unpack or more room */
-    DLPARK_INFLATE_END,      /**< that was all: what is left of the input is behind it */
-    DLPARK_INFLATE_BROKEN,
-    DLPARK_INFLATE_MEMORY, /**< there is none */
-    DLPARK_INFLATE_PIN_32 = 0x7fffffff
-} dlpark_inflate_result;
-
-/** How deflated bytes (RFC 1951, nothing around them) are unpacked: libdlpark itself needs no library for it, and is given
- * one. dlpark_zlib_inflate() of libdlpark-zlib is such a set. Called from any thread, one thread at a time for a state. The
- * layout is frozen. */
-typedef struct dlpark_inflate {
-    void *(*begin)(void *context); /**< a state for one stream; NULL: out of memory */
-    /** Unpacks as much as there is, or as there is room for; both counts become what is left. */
-    dlpark_inflate_result (*step)(void *state, const unsigned char *from, size_t *from_nbytes, unsigned char *to,
-                                  size_t *to_nbytes);
-    void (*end)(void *state);
-    void *context; /**< handed to `begin` */
-} dlpark_inflate;
 
 /** What a file is opened with. Zero the rest: a field that is not named has its plain meaning. Grows only at its end. */
 typedef struct dlpark_file_options {

@@ -9,7 +9,7 @@
 #ifndef DLPARK_ZLIB_H
 #define DLPARK_ZLIB_H
 
-#include "file.h"
+#include "inflate.h"
 
 DLPARK_BEGIN_C
 
