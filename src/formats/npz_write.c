@@ -221,8 +221,8 @@ static dlpark_status npz_write_member_add(npz_write_plan *state, npz_write_share
     if (directory->nbytes > DLPARK__ZIP_MOST_DIRECTORY)
         return dlpark_error_set(err, DLPARK_E_LIMIT, "the names have more than %llu bytes with what is said of them",
                                 (unsigned long long)DLPARK__ZIP_MOST_DIRECTORY);
-    *reached += member->header_nbytes;
-    if (__builtin_add_overflow(*reached, member->data_nbytes, reached) || *reached > INT64_MAX)
+    *reached += member->header_nbytes + member->data_nbytes; /* each is below 2^63 */
+    if (*reached > INT64_MAX)
         return dlpark_error_set(err, DLPARK_E_LIMIT, "the tensors have more than 2^63-1 bytes together");
     state->count++;
     return DLPARK_OK;
