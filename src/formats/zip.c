@@ -224,7 +224,7 @@ static void zip_parse_directory(const dlpark__zip_reader *reader)
                                     (unsigned long long)reader->count);
             return;
         }
-        if (!zip_check_entry(reader, &entry, member) && !reader->faults->lists)
+        if (!zip_check_entry(reader, &entry, member))
             return;
         at += nbytes;
     }

@@ -105,7 +105,7 @@ static dlpark_status zip_local_check_all(dlpark__zip_reader *reader, zip_local_h
     for (size_t i = 0; i < reader->zip->count; i++) {
         dlpark__zip_member *member = &reader->zip->members[i];
         DLPARK_TRY(zip_local_read(reader, member, header, err));
-        if (!zip_local_check(reader, member, header) && !reader->faults->lists)
+        if (!zip_local_check(reader, member, header))
             break;
     }
     return DLPARK_OK;
@@ -183,23 +183,20 @@ static dlpark_status zip_local_check_cover(const dlpark__zip_reader *reader, dlp
     const dlpark__zip_member *before = NULL;
     uint64_t reached = 0;
 
-    for (size_t i = 0; i <= zip->count; i++) {
-        const dlpark__zip_member *member = i < zip->count ? &zip->members[i] : NULL;
-        uint64_t begin = member != NULL ? member->header : reader->directory;
-        if (begin < reached)
-            (void)DLPARK__ZIP_FAULT(reader, DLPARK_E_FORMAT, "overlap", begin, member,
+    for (size_t i = 0; i < zip->count; i++) {
+        const dlpark__zip_member *member = &zip->members[i];
+        if (member->header < reached)
+            (void)DLPARK__ZIP_FAULT(reader, DLPARK_E_FORMAT, "overlap", member->header, member,
                                     "begins before byte %llu, where the member before it ends",
                                     (unsigned long long)reached);
         else
-            DLPARK_TRY(zip_local_check_gap(reader, before, reached, begin, err));
+            DLPARK_TRY(zip_local_check_gap(reader, before, reached, member->header, err));
         if (reader->faults->count != 0 && !reader->faults->lists)
             return DLPARK_OK;
-        if (member == NULL)
-            break;
         before = member;
         reached = zip_local_end(member) > reached ? zip_local_end(member) : reached;
     }
-    return DLPARK_OK;
+    return zip_local_check_gap(reader, before, reached, reader->directory, err);
 }
 
 dlpark_status dlpark__zip_check_members(dlpark__zip_reader *reader, dlpark_error *err)

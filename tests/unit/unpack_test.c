@@ -116,6 +116,20 @@ static void faults(void **state)
     file[BEGIN + BLOCK + PLAIN_INFLATE_HEADER] = 0;
 }
 
+/* A stream that ends where a read does. */
+static void bytes_behind_in_the_next_read(void **state)
+{
+    enum { LESS = 16299 };
+    uint32_t sum = ~dlpark__crc32_add(DLPARK__CRC32_BEGIN, plain, LESS);
+
+    assert_int_equal(plain_deflate_nbytes(LESS, BLOCK), DLPARK__UNPACK_NBYTES);
+    plain_deflate(file + BEGIN, plain, LESS, BLOCK);
+    assert_null(fault_of(plain_inflate(), DLPARK__UNPACK_NBYTES, LESS, sum));
+    assert_string_equal(fault_of(plain_inflate(), DLPARK__UNPACK_NBYTES + 1, LESS, sum),
+                        "bytes stand behind its deflated ones");
+    pack(state);
+}
+
 /* ---- Functions that do as they are told ---- */
 
 static dlpark_inflate_result told;
@@ -131,13 +145,27 @@ static dlpark_inflate_result step_as_told(void *state, const unsigned char *from
     return told;
 }
 
+/* Takes a byte and gives none. */
+static dlpark_inflate_result step_to_nowhere(void *state, const unsigned char *from, size_t *from_nbytes,
+                                             unsigned char *to, size_t *to_nbytes)
+{
+    (void)state;
+    (void)from;
+    (void)to;
+    (void)to_nbytes;
+    *from_nbytes -= *from_nbytes != 0;
+    return DLPARK_INFLATE_MORE;
+}
+
 static void functions_that_do_nothing(void **state)
 {
     const dlpark_inflate idle = {plain_inflate_begin, step_as_told, free, NULL};
+    const dlpark_inflate hungry = {plain_inflate_begin, step_to_nowhere, free, NULL};
     dlpark__source *source = source_of(sizeof file);
     dlpark__unpack *unpack = NULL;
 
     (void)state;
+    assert_string_equal(fault_of(&hungry, packed_nbytes, 1, 0), "its deflated bytes end too early");
     told = DLPARK_INFLATE_MORE;
     assert_string_equal(fault_of(&idle, packed_nbytes, 1, 0), "its deflated bytes end too early");
     told = DLPARK_INFLATE_END;
@@ -173,9 +201,8 @@ static void no_memory_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_of_any_length),
-        cmocka_unit_test(faults),
-        cmocka_unit_test(functions_that_do_nothing),
+        cmocka_unit_test(pieces_of_any_length),          cmocka_unit_test(faults),
+        cmocka_unit_test(bytes_behind_in_the_next_read), cmocka_unit_test(functions_that_do_nothing),
         cmocka_unit_test(no_memory_leaves_nothing),
     };
 

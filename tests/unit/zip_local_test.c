@@ -178,6 +178,22 @@ static void order_and_overlap(void **state)
     zip_opened_end(&opened);
     zip_made_end(&made);
 
+    /* In no order, with one of them twice. */
+    const zip_item mixed[] = {items[1], items[2], items[0], items[2], items[0]};
+    made = (zip_made){NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+    for (size_t i = 0; i < 3; i++)
+        zip_made_local(&made, &items[i]);
+    const size_t places[] = {made.local[1], made.local[2], made.local[0], made.local[2], made.local[0]};
+    memcpy(made.local, places, sizeof places);
+    made.count = 5;
+    zip_made_finish(&made, mixed, false, "");
+    assert_ok(zip_opened_read(&opened, &made, 0, true, e));
+    assert_int_equal(opened.faults.count, 2);
+    assert_string_equal(opened.list[0].tensor, "a");
+    assert_string_equal(opened.list[1].tensor, "c");
+    zip_opened_end(&opened);
+    zip_made_end(&made);
+
     /* A member whose bytes are an archive's member. */
     zip_made inner = {NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
     zip_made_local(&inner, &items[2]);

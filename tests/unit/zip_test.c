@@ -96,6 +96,7 @@ static void entries_that_are_wrong(void **state)
         {a + 28, 2, 0xFFFF, DLPARK_E_FORMAT, "directory", "no whole entry of member 0"},
         {c + 30, 2, 0xFFFF, DLPARK_E_FORMAT, "directory", "no whole entry of member 2"},
         {c + 32, 2, 1, DLPARK_E_FORMAT, "directory", "no whole entry of member 2"},
+        {a + 32, 2, made.end - a - 46 - 5 - 45, DLPARK_E_FORMAT, "directory", "no whole entry of member 1"},
         {c + 30, 2, 1, DLPARK_E_FORMAT, "extra", "tensor '\xC3\xA9': a number that should be in the ZIP64 field"},
         {a + 8, 2, 0x0001, DLPARK_E_UNSUPPORTED, "encrypted", "tensor 'a': is encrypted"},
         {a + 8, 2, 0x0041, DLPARK_E_UNSUPPORTED, "encrypted", "is encrypted"},
