@@ -439,20 +439,20 @@ static dlpark_inflate_result step_but_the_last(void *state, const unsigned char 
 {
     if (*to_nbytes == 1) /* as who looks whether more comes asks */
         return DLPARK_INFLATE_MEMORY;
-    return plain_inflate_step(state, from, from_nbytes, to, to_nbytes);
+    (void)plain_inflate_step(state, from, from_nbytes, to, to_nbytes);
+    return DLPARK_INFLATE_MORE; /* the end is told later */
 }
 
 static void no_memory_at_the_end(void **state)
 {
     const dlpark_inflate inflate = {plain_inflate_begin, step_but_the_last, free, NULL};
     const dlpark_file_options options = {.inflate = &inflate};
-    npy_made array = npy_made_u1(372); /* with its header in whole blocks: an empty one follows */
+    npy_made array = npy_made_u1(372);
     zip_made made = archive_of(&array, "x.npy", 8);
     dlpark_file *file = NULL;
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
 
     (void)state;
-    assert_int_equal(array.nbytes % ZIP_MADE_BLOCK, 0);
     assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, &options, e));
     assert_fails(DLPARK_E_MEMORY, "no memory to unpack it", dlpark_file_load(file, 0, &tensor, e));
     dlpark_file_release(&file);
