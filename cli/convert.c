@@ -30,7 +30,7 @@ static const cli_option convert_options[] = {
     {"sync", 0, NULL, "end only when the file is on the disk"},
     {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"to", 't', "FORMAT", "what TO becomes; else as its name ends, or safetensors"},
-    {"no-metadata", 0, NULL, "leave out the texts of FROM, for which npy has no place"},
+    {"no-metadata", 0, NULL, "leave out the texts of FROM, for which npy and npz have no place"},
 };
 
 /* One tensor on its way. */

@@ -10,7 +10,8 @@
  * when the file is whole: the working directory stays what it is until then.
  *
  * The layout is the reference implementation's, byte for byte, unless an alignment is asked for. An npy file has exactly one
- * tensor, whose name is not kept, and no metadata. Pointers must not be NULL unless a parameter says optional.
+ * tensor, whose name is not kept, and no metadata; an npz file is a ZIP archive whose members are stored and aligned, and
+ * has none either. Pointers must not be NULL unless a parameter says optional.
  */
 #ifndef DLPARK_FILE_WRITE_H
 #define DLPARK_FILE_WRITE_H
@@ -49,7 +50,8 @@ typedef struct dlpark_file_write_options {
     size_t nmetadata;
     size_t alignment_bytes; /**< 0: the reference's layout. Else a power of two, at most 4096: tensors are ordered so
                                  that as many as can be begin at a multiple of it; every reader takes such a file. In a GGUF
-                                 file, where 0 is 32 and less than 8 is 8, all of them do, in the order given */
+                                 file, where 0 is 32 and less than 8 is 8, and in an npz file, where 0 is 64, all of them
+                                 do, in the order given */
     bool sync;              /**< return only when the file is on the disk (fsync) */
 } dlpark_file_write_options;
 

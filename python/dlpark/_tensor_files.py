@@ -322,7 +322,8 @@ def save(
 
     The file gets its name when it is whole: until then, and when anything fails, the one that was there stays as it was.
     A safetensors file is byte for byte what the reference implementation writes, unless `alignment` is given. An npy file
-    is what `numpy.save` writes; it has one tensor, whose name is not kept.
+    is what `numpy.save` writes; it has one tensor, whose name is not kept. An npz file is an archive that `numpy.load`
+    reads, stored and not deflated, its data aligned to 64 bytes.
 
     Parameters
     ----------
