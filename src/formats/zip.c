@@ -9,6 +9,9 @@
 #define ZIP_FLAGS        (0x0006u | DLPARK__ZIP_HAS_DESCRIPTOR | DLPARK__ZIP_IS_UTF8)
 #define ZIP_IS_ENCRYPTED 0x2041u
 
+/* What a reader has to be able to do, times ten: 6.3 is the last that ZIP's own text has. */
+#define ZIP_MOST_VERSION 63
+
 /* So many bytes of a deflated member come of one: 258 of two bits. */
 #define ZIP_MOST_RATIO 1032
 
@@ -91,8 +94,8 @@ const char *dlpark__zip_widen(const unsigned char *extra, size_t nbytes, uint64_
 
 /* An entry, as it is read. */
 typedef struct zip_entry {
-    const unsigned char *bytes;
-    uint64_t at; /* in the file */
+    uint64_t at;      /* in the file */
+    unsigned version; /* needed */
     uint64_t disk;
     const unsigned char *extra;
     size_t extra_nbytes;
@@ -151,6 +154,10 @@ static bool zip_check_packing(const dlpark__zip_reader *reader, const zip_entry 
 {
     if ((member->flags & ZIP_IS_ENCRYPTED) != 0)
         return DLPARK__ZIP_FAULT(reader, DLPARK_E_UNSUPPORTED, "encrypted", entry->at, member, "is encrypted");
+    if (entry->version > ZIP_MOST_VERSION)
+        return DLPARK__ZIP_FAULT(reader, DLPARK_E_UNSUPPORTED, "version", entry->at, member,
+                                 "needs version %u.%u of the format, above 6.3", entry->version / 10,
+                                 entry->version % 10);
     if ((member->flags & ~ZIP_FLAGS) != 0)
         return DLPARK__ZIP_FAULT(reader, DLPARK_E_UNSUPPORTED, "flags", entry->at, member,
                                  "has flags 0x%04X, of which 0x%04X are understood", (unsigned)member->flags,
@@ -204,7 +211,7 @@ static size_t zip_parse_entry(const dlpark__zip_reader *reader, size_t at, zip_e
         .nbytes = dlpark__zip_number(bytes + 24, 4),
         .header = dlpark__zip_number(bytes + 42, 4),
     };
-    *entry = (zip_entry){bytes, reader->directory + at, dlpark__zip_number(bytes + 34, 2),
+    *entry = (zip_entry){reader->directory + at, bytes[6], dlpark__zip_number(bytes + 34, 2),
                          bytes + DLPARK__ZIP_ENTRY_NBYTES + name, extra};
     return nbytes;
 }

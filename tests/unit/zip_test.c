@@ -101,6 +101,8 @@ static void entries_that_are_wrong(void **state)
         {a + 8, 2, 0x0001, DLPARK_E_UNSUPPORTED, "encrypted", "tensor 'a': is encrypted"},
         {a + 8, 2, 0x0041, DLPARK_E_UNSUPPORTED, "encrypted", "is encrypted"},
         {a + 8, 2, 0x2000, DLPARK_E_UNSUPPORTED, "encrypted", "is encrypted"},
+        {a + 6, 1, 64, DLPARK_E_UNSUPPORTED, "version", "needs version 6.4 of the format, above 6.3"},
+        {a + 6, 1, 63, DLPARK_OK, NULL, ""},
         {a + 8, 2, 0x0020, DLPARK_E_UNSUPPORTED, "flags", "has flags 0x0020, of which 0x080E are understood"},
         {a + 10, 2, 1, DLPARK_E_UNSUPPORTED, "method", "is packed by method 1; 0 (stored) and 8 (deflated)"},
         {b + 10, 2, 14, DLPARK_E_UNSUPPORTED, "method", "tensor 'folder/b': is packed by method 14"},
