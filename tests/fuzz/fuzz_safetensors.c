@@ -36,7 +36,8 @@ static void set_header_nbytes(uint8_t *bytes, uint64_t nbytes)
 
 static dlpark_status open_file(dlpark_file **file, const uint8_t *bytes, size_t nbytes, dlpark_error *err)
 {
-    const dlpark_file_options options = {.float4 = (dlpark_file_float4)(nbytes % 3)};
+    const dlpark_file_options options = {.format = DLPARK_FILE_SAFETENSORS,
+                                         .float4 = (dlpark_file_float4)(nbytes % 3)};
 
     *file = NULL;
     dlpark_status status = dlpark_file_open_memory(file, bytes, nbytes, NULL, NULL, &options, err);
@@ -161,6 +162,7 @@ static void check_faults(dlpark_status status, const dlpark_error *err, const ui
 {
     static int descriptor = -1;
     static char path[40];
+    const dlpark_file_options options = {.format = DLPARK_FILE_SAFETENSORS};
     dlpark_file_fault faults[FAULTS];
     size_t count = 0;
 
@@ -169,7 +171,7 @@ static void check_faults(dlpark_status status, const dlpark_error *err, const ui
         snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     }
     FUZZ_WANT(ftruncate(descriptor, (off_t)nbytes) == 0 && pwrite(descriptor, bytes, nbytes, 0) == (ssize_t)nbytes);
-    FUZZ_WANT(dlpark_file_check(path, NULL, faults, FAULTS, &count, NULL) == DLPARK_OK);
+    FUZZ_WANT(dlpark_file_check(path, &options, faults, FAULTS, &count, NULL) == DLPARK_OK);
     FUZZ_WANT((count == 0) == (status == DLPARK_OK));
     for (size_t i = 0; i < count && i < FAULTS; i++) {
         FUZZ_WANT(faults[i].offset <= nbytes && faults[i].message[0] != '\0' && faults[i].rule[0] != '\0');
