@@ -38,9 +38,11 @@ typedef struct npy_reader {
 
 /* A fault at a byte of the array. False, as what comes behind the first is of no use but in a list. */
 #define NPY_FAULT(text, status, rule, offset, ...)                                                                     \
-    (dlpark__file_faults_add(                                                                                          \
-        (text)->faults, (status),                                                                                      \
-        &(dlpark__file_fault_place){(rule), (text)->at + (offset), (text)->name, (text)->name_nbytes}, __VA_ARGS__))
+    (dlpark__file_faults_add((text)->faults, (status),                                                                 \
+                             &(dlpark__file_fault_place){(rule),                                                       \
+                                                         (text)->at + ((offset) & ((uint64_t)(text)->is_packed - 1)),  \
+                                                         (text)->name, (text)->name_nbytes},                           \
+                             __VA_ARGS__))
 
 /* ---- What stands before the text ---- */
 

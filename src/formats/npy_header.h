@@ -33,6 +33,7 @@ typedef struct dlpark__npy_text {
     size_t nbytes;         /* of them that are here */
     uint64_t array_nbytes; /* of header and data, as many as there are: the file's, or the member's */
     uint64_t at;           /* where it begins in the file, for faults */
+    bool is_packed;        /* its bytes are not in the file as they are: all faults are where it begins */
     const char *name;      /* of the tensor, for faults; NULL: none */
     size_t name_nbytes;
     uint64_t max_header_nbytes; /* of the options; 0: DLPARK__NPY_MAX_HEADER */

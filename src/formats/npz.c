@@ -139,6 +139,7 @@ static dlpark_status npz_read_member(const dlpark__format_job *job, npz_state *s
                          NULL,
                          {.array_nbytes = zip->nbytes,
                           .at = zip->begin,
+                          .is_packed = zip->method == DLPARK__ZIP_DEFLATED,
                           .name = job->index->text + name.at,
                           .name_nbytes = name.nbytes,
                           .max_header_nbytes = job->options->max_header_nbytes,

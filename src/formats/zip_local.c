@@ -78,6 +78,11 @@ static bool zip_local_check(const dlpark__zip_reader *reader, dlpark__zip_member
     const unsigned char *bytes = header->bytes;
     size_t name = member->name.nbytes, begin = DLPARK__ZIP_LOCAL_NBYTES + name;
 
+    if (member->header >= reader->directory)
+        return DLPARK__ZIP_FAULT(reader, DLPARK_E_FORMAT, "outside",
+                                 reader->directory + member->name.at - DLPARK__ZIP_ENTRY_NBYTES, member,
+                                 "its header would be at byte %llu, and the directory begins at %llu",
+                                 (unsigned long long)member->header, (unsigned long long)reader->directory);
     if (header->nbytes < begin || memcmp(bytes, "PK\3\4", 4) != 0)
         return DLPARK__ZIP_FAULT(reader, DLPARK_E_FORMAT, "local", member->header, member,
                                  "no whole header of it is here, where the directory says");

@@ -30,7 +30,7 @@ typedef struct zip_item {
 
 typedef struct zip_made {
     unsigned char *bytes;
-    size_t nbytes;
+    size_t nbytes, room;
     size_t count;
     size_t local[ZIP_MADE_MOST], data[ZIP_MADE_MOST], after[ZIP_MADE_MOST], entry[ZIP_MADE_MOST];
     size_t directory, wide, locator, end; /* wide and locator: 0 where there is none */
@@ -38,8 +38,11 @@ typedef struct zip_made {
 
 static inline void zip_made_put(zip_made *made, const void *bytes, size_t nbytes)
 {
-    made->bytes = realloc(made->bytes, made->nbytes + nbytes + 1);
-    assert_non_null(made->bytes);
+    if (made->nbytes + nbytes >= made->room) {
+        made->room = (made->nbytes + nbytes) * 2 + 256;
+        made->bytes = realloc(made->bytes, made->room);
+        assert_non_null(made->bytes);
+    }
     if (nbytes > 0)
         memcpy(made->bytes + made->nbytes, bytes, nbytes);
     made->nbytes += nbytes;
@@ -193,7 +196,7 @@ static inline void zip_made_finish(zip_made *made, const zip_item *items, bool i
 
 static inline zip_made zip_made_of(const zip_item *items, size_t count, bool is_wide, const char *comment)
 {
-    zip_made made = {NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+    zip_made made = {.bytes = NULL};
 
     for (size_t i = 0; i < count; i++)
         zip_made_local(&made, &items[i]);

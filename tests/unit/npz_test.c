@@ -219,7 +219,7 @@ static void threads_share_a_file(void **state)
 
 /* ---- What is refused ---- */
 
-/* The first fault, and the only one of a list. */
+/* The first fault, and the only one of a list, at a byte of the file. */
 static void assert_refused(const zip_made *made, const dlpark_file_options *options, dlpark_status status,
                            const char *rule, const char *text)
 {
@@ -233,6 +233,7 @@ static void assert_refused(const zip_made *made, const dlpark_file_options *opti
     assert_ok(dlpark_file_check(path.text, options, faults, 4, &count, e));
     assert_int_equal(count, 1);
     assert_string_equal(faults[0].rule, rule);
+    assert_true(faults[0].offset <= made->nbytes);
     tensor_file_drop(&path);
 }
 

@@ -57,7 +57,7 @@ static void end_is_within_its_last_bytes(void **state)
     zip_made_put(&made, comment, 20);
     assert_zip(&made, DLPARK_E_FORMAT, "end", "no end of a ZIP archive is in its last 65577 bytes");
     zip_made_end(&made);
-    made = (zip_made){garbage, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+    made = (zip_made){.bytes = garbage};
     for (made.nbytes = 0; made.nbytes < 70000; made.nbytes += made.nbytes < 40 ? 1 : 29980)
         assert_zip(&made, DLPARK_E_FORMAT, "end", "it may be cut short");
 }
@@ -144,7 +144,7 @@ static void numbers_of_the_end_in_64_bits(void **state)
 /* A locator with nothing in front of it, and an end with less in front of it than a locator has. */
 static void locator_has_no_room(void **state)
 {
-    zip_made made = {NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+    zip_made made = {.bytes = NULL};
 
     (void)state;
     zip_made_put(&made, "PK\6\7", 4);
@@ -153,7 +153,7 @@ static void locator_has_no_room(void **state)
     zip_made_finish(&made, NULL, false, "");
     assert_zip(&made, DLPARK_E_FORMAT, "zip64", "the ZIP64 end would be at byte 0, less than 56");
     zip_made_end(&made);
-    made = (zip_made){NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+    made = (zip_made){.bytes = NULL};
     zip_made_put(&made, "x", 1);
     zip_made_finish(&made, NULL, false, "");
     assert_zip(&made, DLPARK_E_FORMAT, "prepended", "1 bytes stand before the first member");
@@ -187,7 +187,7 @@ static void members_are_so_many_at_most(void **state)
     for (int more = 0; more < 3; more++) {
         size_t count = MOST + (size_t)more, nbytes = count * ENTRY;
         nbytes = more == 2 ? 100000001 : nbytes;
-        zip_made made = {NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+        zip_made made = {.bytes = NULL};
         zip_made_finish(&made, NULL, true, "");
         zip_made_set(&made, made.wide + 24, 8, count);
         zip_made_set(&made, made.wide + 32, 8, count);

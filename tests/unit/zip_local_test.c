@@ -29,8 +29,9 @@ static void headers_say_what_the_directory_says(void **state)
         {c + 28, 2, 4, DLPARK_E_FORMAT, "outside", "its 3 bytes would end behind byte "},
         {a + 10, 4, 1, DLPARK_OK, NULL, ""}, /* time, and date, */
         {a + 4, 2, 99, DLPARK_OK, NULL, ""}, /* and what version is needed, are nobody's business */
-        {made.entry[0] + 42, 4, 0xFFFFFFFE, DLPARK_E_FORMAT, "local", "no whole header of it is here"},
-        {made.entry[2] + 42, 4, made.directory, DLPARK_E_FORMAT, "local", "no whole header of it is here"},
+        {made.entry[0] + 42, 4, 0xFFFFFFFE, DLPARK_E_FORMAT, "outside",
+         "its header would be at byte 4294967294, and the"},
+        {made.entry[2] + 42, 4, made.directory, DLPARK_E_FORMAT, "outside", "its header would be at byte "},
         {made.entry[2] + 42, 4, made.directory - 34, DLPARK_E_FORMAT, "local", "no whole header of it is here"},
         {made.entry[2] + 42, 4, made.directory - 35, DLPARK_E_FORMAT, "local", "no whole header of it is here"},
     };
@@ -106,7 +107,7 @@ static void descriptors_of_another_length(void **state)
     (void)state;
     for (size_t nbytes = 0; nbytes < 30; nbytes++) {
         const zip_item item = {.name = "a.npy", .bytes = "abc", .nbytes = 3, .flags = 8};
-        zip_made made = {NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+        zip_made made = {.bytes = NULL};
         zip_made_local(&made, &item);
         for (size_t i = 0; i < nbytes; i++)
             zip_made_number(&made, i, 1);
@@ -146,7 +147,7 @@ static void every_byte_is_of_one_member(void **state)
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        zip_made made = {NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+        zip_made made = {.bytes = NULL};
         zip_made_put(&made, "xx", cases[i].before);
         zip_made_local(&made, &items[0]);
         zip_made_put(&made, "xx", cases[i].between);
@@ -160,7 +161,7 @@ static void every_byte_is_of_one_member(void **state)
 /* Members in any order of the directory; members within members. */
 static void order_and_overlap(void **state)
 {
-    zip_made made = {NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+    zip_made made = {.bytes = NULL};
     const zip_item turned[] = {items[2], items[1], items[0]};
     zip_opened opened;
 
@@ -180,7 +181,7 @@ static void order_and_overlap(void **state)
 
     /* In no order, with one of them twice. */
     const zip_item mixed[] = {items[1], items[2], items[0], items[2], items[0]};
-    made = (zip_made){NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+    made = (zip_made){.bytes = NULL};
     for (size_t i = 0; i < 3; i++)
         zip_made_local(&made, &items[i]);
     const size_t places[] = {made.local[1], made.local[2], made.local[0], made.local[2], made.local[0]};
@@ -195,11 +196,11 @@ static void order_and_overlap(void **state)
     zip_made_end(&made);
 
     /* A member whose bytes are an archive's member. */
-    zip_made inner = {NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+    zip_made inner = {.bytes = NULL};
     zip_made_local(&inner, &items[2]);
     zip_made_put(&inner, "!", 1);
     const zip_item nested[] = {{.name = "n.npy", .bytes = inner.bytes, .nbytes = inner.nbytes}, items[2], items[1]};
-    made = (zip_made){NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+    made = (zip_made){.bytes = NULL};
     zip_made_local(&made, &nested[0]);
     made.local[1] = made.data[0];
     made.count++;
@@ -212,7 +213,7 @@ static void order_and_overlap(void **state)
 
     /* The same member twice, by two entries. */
     zip_made_end(&made);
-    made = (zip_made){NULL, 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0};
+    made = (zip_made){.bytes = NULL};
     const zip_item twice[] = {items[2], items[2]};
     zip_made_local(&made, &twice[0]);
     made.local[1] = made.local[0];
