@@ -288,7 +288,7 @@ dlpark_status dlpark__gguf_plan(dlpark__write_plan *plan, const dlpark_file_part
 {
     gguf_writer writer = {.options = options, .count = count};
 
-    *plan = (dlpark__write_plan){NULL, 0, NULL, 0};
+    *plan = (dlpark__write_plan){.head = NULL};
     if (count > DLPARK__NAMES_MOST || options->nmetadata > DLPARK__NAMES_MOST)
         return dlpark_error_set(err, DLPARK_E_LIMIT, "%zu tensors and %zu metadata, more than %zu", count,
                                 options->nmetadata, DLPARK__NAMES_MOST);
