@@ -45,6 +45,9 @@ typedef enum dlpark_file_format {
     DLPARK_FILE_NPY = 2, /**< an array of NumPy's, which is called "arr_0" */
     DLPARK_FILE_NPZ = 3, /**< an archive of NumPy arrays: numpy.savez() */
     DLPARK_FILE_GGUF = 4,
+    DLPARK_FILE_SHARDS =
+        5, /**< an index file, model.safetensors.index.json, and the safetensors files beside it that it
+                                 names: one file to whoever opens the index. dlpark_file_save_index() writes one */
     DLPARK_FILE_PIN_32 = 0x7fffffff
 } dlpark_file_format;
 
@@ -74,7 +77,8 @@ typedef struct dlpark_file_options {
     dlpark_file_format format;  /**< refuse any other */
     uint64_t max_header_nbytes; /**< 0: what the format allows, at most 100,000,000; of npy 1,048,576 */
     dlpark_file_float4 float4;
-    bool is_private; /**< mapped tensors may be written; what is written stays in this process */
+    bool is_private;   /**< mapped tensors may be written; what is written stays in this process */
+    bool follow_links; /**< shards may be links, which lead anywhere: a cache of Hugging Face has such */
     dlpark_file_access access;
     int threads; /**< that read a large tensor at the same time; 0: 8; 1: the caller's alone */
     const dlpark_inflate
@@ -93,7 +97,7 @@ typedef struct dlpark_file_entry {
     size_t name_nbytes;
     const char *type; /**< the format's own word for the dtype, "F8_E4M3", "Q4_0"; a static string */
     DLDataType dtype;
-    uint64_t offset; /**< of the first byte, from the start of the file */
+    uint64_t offset; /**< of the first byte, from the start of the file, or of its shard */
     uint64_t nbytes;
     size_t alignment_bytes; /**< what a mapped tensor's address is a multiple of: a power of two, at most 4096 */
     int64_t index;          /**< its number in the file */
@@ -149,11 +153,24 @@ DLPARK_API dlpark_file_format dlpark_file_format_of(const dlpark_file *file);
 /** "safetensors". A static string; "any" for DLPARK_FILE_ANY, "unknown" for a number that is no format. */
 DLPARK_API const char *dlpark_file_format_name(dlpark_file_format format);
 
-/** How many tensors there are. They have the numbers from 0 on in the order of their bytes. */
+/** How many tensors there are. They have the numbers from 0 on in the order of their bytes; those of an index file shard by
+ * shard, in the order of the names of shards. */
 DLPARK_API int64_t dlpark_file_count(const dlpark_file *file);
 
-/** Bytes of the file. */
+/** Bytes of the file; of an index file and all its shards. */
 DLPARK_API uint64_t dlpark_file_nbytes(const dlpark_file *file);
+
+/** How many shards an index file has. 0 for any other file. */
+DLPARK_API int64_t dlpark_file_shard_count(const dlpark_file *file);
+
+/**
+ * The shard that a tensor is in: the name of a file in the folder of the index. Terminated UTF-8, borrowed from the file,
+ * and untrusted: dlpark_file_name_text() makes it fit to be printed.
+ *
+ * @param index  in. As for dlpark_file_entry_get(), whose `offset` is within the shard.
+ * @return NULL for a file that is no index, and where there is no such tensor.
+ */
+DLPARK_API const char *dlpark_file_shard_name(const dlpark_file *file, int64_t index);
 
 /**
  * The number of the tensor of that name; -1 where there is none. In constant time.
@@ -173,8 +190,10 @@ DLPARK_API int64_t dlpark_file_find(const dlpark_file *file, const char *name, s
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_entry_get(const dlpark_file *file, int64_t index,
                                                                 dlpark_file_entry *entry, dlpark_error *err);
 
-/** How many texts the file carries beside its tensors: safetensors' `__metadata__`; GGUF's pairs, numbers as texts and arrays
- * of at most 256 items as JSON. */
+/**
+ * How many texts the file carries beside its tensors: safetensors' `__metadata__`; GGUF's pairs, numbers as texts and arrays
+ * of at most 256 items as JSON; of an index file the texts and numbers of its `metadata`, as they are written there.
+ */
 DLPARK_API int64_t dlpark_file_metadata_count(const dlpark_file *file);
 
 /** A text of the file: borrowed from it, UTF-8, not terminated. */

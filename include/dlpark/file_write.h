@@ -121,6 +121,23 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_put_bytes(dlpark_fi
                                                                        size_t nbytes, dlpark_error *err);
 
 /**
+ * Writes tensors of an open file as they are there, without a way through this process where the system has one
+ * (copy_file_range): those that lie side by side in both files are one piece. A tensor that is compressed, column-major or
+ * big-endian in its file is loaded, and then written.
+ *
+ * @param index    in. The number of the first among the parts.
+ * @param count    in. How many.
+ * @param file     in, borrowed.
+ * @param tensors  in, borrowed. Their numbers in that file: tensors[i] becomes part index + i, whose dtype and shape it has.
+ * @return as dlpark_file_writer_put(), and as dlpark_file_load(). On failure some of them may be written: the writer can
+ *         only be released.
+ * Threads: as dlpark_file_writer_put().
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_put_from(dlpark_file_writer *writer, size_t index,
+                                                                      size_t count, const dlpark_file *file,
+                                                                      const int64_t *tensors, dlpark_error *err);
+
+/**
  * Gives the file its name, when every byte was written. Ends the writer, on failure too: then the path is as it was.
  *
  * @param writer  in, taken. NULL after.
@@ -131,6 +148,23 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_finish(dlpark_file_
 
 /** Ends a writer without a file. Accepts NULL, and a NULL in it. */
 DLPARK_API void dlpark_file_writer_release(dlpark_file_writer **writer);
+
+/**
+ * Writes the index file of a sharded checkpoint, as the libraries of Hugging Face write it: sorted by the names of tensors,
+ * everything beyond ASCII escaped. Its shards are written before: who sees the index sees them.
+ *
+ * @param path          in, borrowed. "model.safetensors.index.json" in the folder of the shards.
+ * @param tensors       in, borrowed. Of each the name, and as its value the shard that it is in: the name of a file, without
+ *                      a folder.
+ * @param count         in. How many.
+ * @param total_nbytes  in. Of all tensors together: `total_size` of its metadata.
+ * @param sync          in. Return only when the file is on the disk.
+ * @return DLPARK_OK; DLPARK_E_ARGUMENT (a name that is no UTF-8, or comes twice; a shard that is no name of a file); as
+ *         dlpark_file_save().
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_save_index(const char *path, const dlpark_file_pair *tensors,
+                                                                 size_t count, uint64_t total_nbytes, bool sync,
+                                                                 dlpark_error *err);
 
 DLPARK_END_C
 

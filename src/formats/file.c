@@ -10,7 +10,7 @@
 
 /* The one that takes what no other claims is the last. */
 static const dlpark__format *const file_formats[] = {&dlpark__format_npy, &dlpark__format_npz, &dlpark__format_gguf,
-                                                     &dlpark__format_safetensors};
+                                                     &dlpark__format_shards, &dlpark__format_safetensors};
 
 #define FILE_FORMATS (sizeof file_formats / sizeof file_formats[0])
 
@@ -75,13 +75,13 @@ static dlpark_status file_check_options(const dlpark_file_options *options, dlpa
     return DLPARK_OK;
 }
 
-/* Takes the source. Faults go to `faults`; a file with any is not opened. */
-static dlpark_status file_read(dlpark_file *file, dlpark__source *source, const dlpark_file_options *options,
-                               dlpark__file_faults *faults, dlpark_error *err)
+/* Takes the source. Faults go to `faults`; a file with any is not opened. `path`: NULL where there is none. */
+static dlpark_status file_read(dlpark_file *file, dlpark__source *source, const char *path,
+                               const dlpark_file_options *options, dlpark__file_faults *faults, dlpark_error *err)
 {
     file->source = source;
     file->options = *options;
-    dlpark__format_job job = {source, {0}, &file->options, &file->index, faults, &file->state};
+    dlpark__format_job job = {source, {0}, &file->options, &file->index, faults, &file->state, &file->shards, path};
     size_t nbytes = source->nbytes < sizeof job.head ? (size_t)source->nbytes : sizeof job.head;
     DLPARK_TRY(dlpark__source_read(source, 0, job.head, nbytes, err));
     file->format = file_tell_format(job.head, nbytes);
@@ -103,6 +103,7 @@ static void file_forget(dlpark_file *file)
     if (file->state != NULL)
         file->format->end(file->state);
     dlpark__index_end(&file->index);
+    dlpark__shards_end(&file->shards);
 }
 
 static void file_end(dlpark_file *file)
@@ -111,22 +112,30 @@ static void file_end(dlpark_file *file)
     dlpark__source_release(file->source);
 }
 
+/* All that was opened, into memory. */
+static dlpark_status file_take(dlpark_file *file, dlpark_error *err)
+{
+    for (size_t i = 0; i < file->shards.count; i++)
+        DLPARK_TRY(dlpark__source_take(file->shards.items[i].source, file->options.threads, err));
+    return dlpark__source_take(file->source, file->options.threads, err);
+}
+
 /* Takes the source on success only. */
-static dlpark_status file_make(dlpark_file **out, dlpark__source *source, const dlpark_file_options *options,
-                               dlpark_error *err)
+static dlpark_status file_make(dlpark_file **out, dlpark__source *source, const char *path,
+                               const dlpark_file_options *options, dlpark_error *err)
 {
     dlpark_file *file = calloc(1, sizeof *file);
     dlpark__file_faults faults = {.file = &source->name, .err = err};
 
     if (file == NULL)
         return dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
-    dlpark_status status = file_read(file, source, options, &faults, err);
+    dlpark_status status = file_read(file, source, path, options, &faults, err);
     if (status == DLPARK_OK && faults.count != 0)
         status = faults.status;
     if (status == DLPARK_OK)
         file->options.access = dlpark__access_choose(source, options->access);
     if (status == DLPARK_OK && file->options.access == DLPARK_FILE_ACCESS_READ)
-        status = dlpark__source_take(source, options->threads, err);
+        status = file_take(file, err);
     if (status != DLPARK_OK) {
         file_forget(file);
         free(file);
@@ -155,7 +164,7 @@ dlpark_status dlpark_file_open(dlpark_file **file, const char *path, const dlpar
 
     DLPARK_TRY(file_begin(file, options, &own, err));
     DLPARK_TRY(dlpark__source_open(&source, path, own.is_private, err));
-    dlpark_status status = file_make(file, source, &own, err);
+    dlpark_status status = file_make(file, source, path, &own, err);
     if (status != DLPARK_OK)
         dlpark__source_release(source);
     return status;
@@ -169,7 +178,7 @@ dlpark_status dlpark_file_open_descriptor(dlpark_file **file, int descriptor, co
 
     DLPARK_TRY(file_begin(file, options, &own, err));
     DLPARK_TRY(dlpark__source_open_descriptor(&source, descriptor, name, own.is_private, err));
-    dlpark_status status = file_make(file, source, &own, err);
+    dlpark_status status = file_make(file, source, NULL, &own, err);
     if (status != DLPARK_OK)
         dlpark__source_release(source);
     return status;
@@ -186,7 +195,7 @@ dlpark_status dlpark_file_open_memory(dlpark_file **file, const void *bytes, siz
     if (own.is_private)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "memory of the caller's cannot be mapped privately");
     DLPARK_TRY(dlpark__source_open_memory(&source, bytes, nbytes, owner, release, err));
-    dlpark_status status = file_make(file, source, &own, err);
+    dlpark_status status = file_make(file, source, NULL, &own, err);
     if (status != DLPARK_OK) {
         source->release = NULL; /* the caller still owns it */
         dlpark__source_release(source);
@@ -199,6 +208,7 @@ void dlpark_file_release(dlpark_file **file)
     if (file == NULL || *file == NULL)
         return;
     file_end(*file);
+    dlpark__source_release((*file)->source);
     free(*file);
     *file = NULL;
 }
@@ -213,8 +223,9 @@ dlpark_status dlpark_file_check(const char *path, const dlpark_file_options *opt
     DLPARK_TRY(file_begin(&none, options, &own, err));
     DLPARK_TRY(dlpark__source_open(&source, path, own.is_private, err));
     dlpark__file_faults all = {.file = &source->name, .lists = true, .list = faults, .capacity = capacity};
-    dlpark_status status = file_read(&file, source, &own, &all, err);
+    dlpark_status status = file_read(&file, source, path, &own, &all, err);
     file_end(&file);
+    dlpark__source_release(source);
     if (status == DLPARK_OK)
         *count = all.count;
     return status;
@@ -234,7 +245,31 @@ int64_t dlpark_file_count(const dlpark_file *file)
 
 uint64_t dlpark_file_nbytes(const dlpark_file *file)
 {
-    return file->source->nbytes;
+    uint64_t nbytes = file->source->nbytes;
+
+    for (size_t i = 0; i < file->shards.count; i++)
+        nbytes += file->shards.items[i].source->nbytes;
+    return nbytes;
+}
+
+int64_t dlpark_file_shard_count(const dlpark_file *file)
+{
+    return (int64_t)file->shards.count;
+}
+
+const char *dlpark_file_shard_name(const dlpark_file *file, int64_t index)
+{
+    bool is_there = index >= 0 && index < (int64_t)file->index.count;
+    const dlpark__shard *shard = is_there ? dlpark__shards_find(&file->shards, index) : NULL;
+
+    return shard != NULL ? shard->text : NULL;
+}
+
+dlpark__source *dlpark__file_source(const dlpark_file *file, int64_t index)
+{
+    const dlpark__shard *shard = dlpark__shards_find(&file->shards, index);
+
+    return shard != NULL ? shard->source : file->source;
 }
 
 int64_t dlpark_file_find(const dlpark_file *file, const char *name, size_t name_nbytes)

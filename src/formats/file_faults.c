@@ -10,10 +10,13 @@ bool dlpark__file_faults_add(dlpark__file_faults *faults, dlpark_status status, 
 {
     dlpark_file_fault fault = {.rule = place->rule, .offset = place->offset};
     unsigned long long offset = place->offset;
+    size_t used = 0;
     va_list arguments;
 
+    if (faults->within != NULL) /* a name of at most 60 bytes */
+        used = (size_t)snprintf(fault.message, sizeof fault.message, "in %s: ", faults->within);
     va_start(arguments, format);
-    vsnprintf(fault.message, sizeof fault.message, format, arguments);
+    vsnprintf(fault.message + used, sizeof fault.message - used, format, arguments);
     va_end(arguments);
     if (place->name != NULL)
         memcpy(fault.tensor, dlpark_file_name_text(place->name, place->name_nbytes).text, sizeof fault.tensor);

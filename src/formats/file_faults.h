@@ -19,6 +19,7 @@ typedef struct dlpark__file_faults {
     dlpark_file_fault *list;
     size_t capacity;
     size_t count;
+    const char *within; /* the shard that is read, fit to be printed; NULL: the file itself */
 } dlpark__file_faults;
 
 /* Where a fault is, and of which tensor: `name` NULL for none. */

@@ -38,8 +38,9 @@ dlpark_status dlpark_file_entry_get(const dlpark_file *file, int64_t index, dlpa
     const dlpark__index_entry *entry = &file->index.entries[index];
     const dlpark__index_type *type = &file->index.types[entry->type];
     uint64_t at = entry->begin; /* a map begins at a page, memory of others anywhere */
-    if (file->source->descriptor < 0)
-        at += (uintptr_t)atomic_load_explicit(&file->source->map, memory_order_relaxed);
+    const dlpark__source *source = dlpark__file_source(file, index);
+    if (source->descriptor < 0)
+        at += (uintptr_t)atomic_load_explicit(&source->map, memory_order_relaxed);
     uint64_t low = at & (~at + 1); /* its lowest bit */
 
     out->name = file->index.text + entry->name.at;
@@ -95,15 +96,24 @@ static bool file_is_mappable(const dlpark_file_entry *entry)
 /* A tensor of fewer bytes comes by itself, with what the system reads ahead. */
 #define FILE_PREFETCH_FROM ((uint64_t)1 << 20)
 
+static dlpark_status file_prefetch_all(const dlpark_file *file, dlpark_error *err)
+{
+    const dlpark__shards *shards = &file->shards;
+
+    for (size_t i = 0; i < shards->count; i++)
+        DLPARK_TRY(dlpark__source_read_threads(shards->items[i].source, 0, NULL, shards->items[i].source->nbytes,
+                                               file->options.threads, err));
+    return dlpark__source_read_threads(file->source, 0, NULL, file->source->nbytes, file->options.threads, err);
+}
+
 dlpark_status dlpark_file_prefetch(const dlpark_file *file, const int64_t *indexes, size_t count, dlpark_error *err)
 {
-    const dlpark__source *source = file->source;
-
     if (indexes == NULL)
-        return dlpark__source_read_threads(source, 0, NULL, source->nbytes, file->options.threads, err);
+        return file_prefetch_all(file, err);
     for (size_t i = 0; i < count; i++)
         DLPARK_TRY(dlpark__file_check_index(file, indexes[i], err));
     for (size_t i = 0; i < count; i++) {
+        const dlpark__source *source = dlpark__file_source(file, indexes[i]);
         const dlpark__index_entry *entry = &file->index.entries[indexes[i]];
         uint64_t left = source->nbytes - entry->begin; /* of a compressed one fewer are there than its `nbytes` */
         uint64_t nbytes = entry->nbytes < left ? entry->nbytes : left;
@@ -121,7 +131,7 @@ static dlpark_status file_locate(dlpark_file *file, int64_t index, dlpark_file_e
         return file_refuse_mapping(file, entry, err);
     if (file->options.access == DLPARK_FILE_ACCESS_PREFETCH && entry->nbytes >= FILE_PREFETCH_FROM)
         DLPARK_TRY(dlpark_file_prefetch(file, &index, 1, err));
-    DLPARK_TRY(dlpark__source_map(file->source, data, err));
+    DLPARK_TRY(dlpark__source_map(dlpark__file_source(file, index), data, err));
     *data = entry->nbytes != 0 ? *data + entry->offset : NULL;
     return DLPARK_OK;
 }
@@ -148,7 +158,8 @@ static DLManagedTensorVersioned *file_share_usual(const dlpark_file *file, int64
 {
     const dlpark__index_entry *entry = &file->index.entries[index];
     const dlpark__index_type *type = &file->index.types[entry->type];
-    unsigned char *map = atomic_load_explicit(&file->source->map, memory_order_acquire);
+    dlpark__source *source = dlpark__file_source(file, index);
+    unsigned char *map = atomic_load_explicit(&source->map, memory_order_acquire);
     int64_t shape[DLPARK_MAX_NDIM];
 
     if (map == NULL || entry->nbytes == 0 || entry->ndim > DLPARK_MAX_NDIM || file_flags(entry, type) != 0 ||
@@ -170,7 +181,7 @@ static dlpark_status file_share_general(dlpark_file *file, int64_t index, dlpark
                                .dtype = entry.dtype,
                                .ndim = entry.ndim,
                                .shape = DLPARK_DIMS(entry.shape),
-                               .owner = file->source,
+                               .owner = dlpark__file_source(file, index),
                                .release = dlpark__source_release};
     if ((entry.flags & DLPARK_FILE_COLUMN_MAJOR) != 0) {
         dlpark__file_column_strides(&entry, strides);
@@ -187,14 +198,14 @@ dlpark_status dlpark_file_share(dlpark_file *file, int64_t index, dlpark_tensor 
     if (tensor->managed == NULL)
         made = file_share_usual(file, index);
     if (made != NULL) {
-        made->manager_ctx = file->source;
+        made->manager_ctx = dlpark__file_source(file, index);
         tensor->managed = made;
     } else {
         DLPARK_TRY(file_share_general(file, index, tensor, err));
     }
     if (!file->options.is_private)
         tensor->managed->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    (void)dlpark__source_share(file->source);
+    (void)dlpark__source_share(dlpark__file_source(file, index));
     return DLPARK_OK;
 }
 
@@ -206,8 +217,8 @@ dlpark_status dlpark__file_read_bytes(const dlpark_file *file, const dlpark_file
     if ((entry->flags & DLPARK_FILE_COMPRESSED) != 0)
         DLPARK_TRY(file->format->read_bytes(file, entry->index, begin, to, nbytes, err));
     else
-        DLPARK_TRY(
-            dlpark__source_read_threads(file->source, entry->offset + begin, to, nbytes, file->options.threads, err));
+        DLPARK_TRY(dlpark__source_read_threads(dlpark__file_source(file, entry->index), entry->offset + begin, to,
+                                               nbytes, file->options.threads, err));
     if ((entry->flags & DLPARK_FILE_SWAPPED) != 0)
         dlpark__swap_numbers(to, nbytes, entry->dtype);
     return DLPARK_OK;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../core/internal.h"
+#include "copy_range.h"
 #include "crc32.h"
 #include "format.h"
 #include "replace.h"
@@ -344,6 +345,89 @@ dlpark_status dlpark_file_writer_put_bytes(dlpark_file_writer *writer, size_t in
                                 (unsigned long long)offset, (unsigned long long)offset + nbytes, part->name.text,
                                 (unsigned long long)part->place.nbytes);
     return file_write_place(writer, part, offset, dlpark__unconst(bytes), nbytes, false, err);
+}
+
+/* ---- From a file ---- */
+
+/* Tensors that lie side by side in both files: parts `first` up to `past` of the writer. */
+typedef struct file_write_run {
+    const dlpark__source *source;
+    size_t first, past;
+    uint64_t from, to, nbytes;
+} file_write_run;
+
+/* Writes the run, if there is one, and leaves none. */
+static dlpark_status file_write_flush(dlpark_file_writer *writer, file_write_run *run, dlpark_error *err)
+{
+    if (run->source != NULL)
+        DLPARK_TRY(dlpark__copy_range(run->source, run->from, &writer->file, run->to, run->nbytes, err));
+    for (size_t i = run->first; i < run->past; i++)
+        (void)atomic_fetch_add_explicit(&writer->parts[i].nbytes_put, writer->parts[i].place.nbytes,
+                                        memory_order_relaxed);
+    *run = (file_write_run){.source = NULL};
+    return DLPARK_OK;
+}
+
+/* Puts a tensor behind the run, or begins another with it. */
+static dlpark_status file_write_extend(dlpark_file_writer *writer, file_write_run *run, size_t index,
+                                       const dlpark__source *source, uint64_t from, dlpark_error *err)
+{
+    dlpark__write_place place = writer->parts[index].place;
+
+    if (run->source != source || run->from + run->nbytes != from || run->to + run->nbytes != place.offset) {
+        DLPARK_TRY(file_write_flush(writer, run, err));
+        *run = (file_write_run){source, index, index, from, place.offset, 0};
+    }
+    run->past = index + 1;
+    run->nbytes += place.nbytes;
+    return DLPARK_OK;
+}
+
+static dlpark_status file_write_loaded(dlpark_file_writer *writer, size_t index, const dlpark_file *file,
+                                       int64_t tensor, dlpark_error *err)
+{
+    dlpark_tensor loaded = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+
+    DLPARK_TRY(dlpark_file_load(file, tensor, &loaded, err));
+    dlpark_tensor_view(&loaded, &view);
+    dlpark_status status = dlpark_file_writer_put(writer, index, &view, err);
+    dlpark_tensor_release(&loaded);
+    return status;
+}
+
+static dlpark_status file_write_from(dlpark_file_writer *writer, file_write_run *run, size_t index,
+                                     const dlpark_file *file, int64_t tensor, dlpark_error *err)
+{
+    const file_write_part *part = &writer->parts[index];
+    dlpark_file_entry entry;
+
+    DLPARK_TRY(dlpark_file_entry_get(file, tensor, &entry, err));
+    if (!dlpark_dtype_equal(entry.dtype, part->dtype))
+        return dlpark_error_set(err, DLPARK_E_DTYPE, "tensor '%s' was declared as %s, and is %s in its file",
+                                part->name.text, dlpark_dtype_name(part->dtype).text,
+                                dlpark_dtype_name(entry.dtype).text);
+    if (entry.ndim != part->ndim || memcmp(entry.shape, part->shape, (size_t)part->ndim * sizeof *part->shape) != 0)
+        return dlpark_error_set(err, DLPARK_E_SHAPE,
+                                "tensor '%s' was declared as %s, and is of %d dimensions, %llu bytes, in its file",
+                                part->name.text, dlpark__layout_list(part->ndim, part->shape).text, (int)entry.ndim,
+                                (unsigned long long)entry.nbytes);
+    const dlpark__index_type *type = &file->index.types[file->index.entries[tensor].type];
+    if ((entry.flags & (DLPARK_FILE_COMPRESSED | DLPARK_FILE_COLUMN_MAJOR)) != 0 || type->is_big_endian)
+        return file_write_loaded(writer, index, file, tensor, err);
+    return file_write_extend(writer, run, index, dlpark__file_source(file, tensor), entry.offset, err);
+}
+
+dlpark_status dlpark_file_writer_put_from(dlpark_file_writer *writer, size_t index, size_t count,
+                                          const dlpark_file *file, const int64_t *tensors, dlpark_error *err)
+{
+    file_write_run run = {.source = NULL};
+
+    for (size_t i = 0; i < count; i++) {
+        DLPARK_TRY(file_write_check_index(writer, index + i, err));
+        DLPARK_TRY(file_write_from(writer, &run, index + i, file, tensors[i], err));
+    }
+    return file_write_flush(writer, &run, err);
 }
 
 /* ---- End ---- */

@@ -8,6 +8,7 @@
 
 #include "file_faults.h"
 #include "index.h"
+#include "shards.h"
 #include "source.h"
 #include "write_plan.h"
 
@@ -21,8 +22,10 @@ typedef struct dlpark__format_job {
     const dlpark_file_options *options;
     dlpark__index *index; /* empty; on failure the caller ends it */
     dlpark__file_faults
-        *faults;  /* for what is wrong with the file; what is wrong with reading it is the reader's status */
-    void **state; /* what the format keeps of an open file; ended by its `end`, on failure too */
+        *faults;            /* for what is wrong with the file; what is wrong with reading it is the reader's status */
+    void **state;           /* what the format keeps of an open file; ended by its `end`, on failure too */
+    dlpark__shards *shards; /* empty; filled by the reader of an index file, and ended by the caller */
+    const char *path;       /* of the file; NULL where it was opened by its descriptor, or is in memory */
 } dlpark__format_job;
 
 typedef struct dlpark__format {
@@ -51,6 +54,10 @@ extern const dlpark__format dlpark__format_npy;
 /* ---- safetensors.c ---- */
 
 extern const dlpark__format dlpark__format_safetensors;
+
+/* ---- shards.c ---- */
+
+extern const dlpark__format dlpark__format_shards;
 
 /* ---- safetensors_write.c ---- */
 
@@ -84,7 +91,11 @@ struct dlpark_file {
     dlpark__index index;
     dlpark_file_options options;
     void *state; /* the format's own */
+    dlpark__shards shards; /* where the file is an index of others */
 };
+
+/* Where the bytes of a tensor are, which there is. */
+dlpark__source *dlpark__file_source(const dlpark_file *file, int64_t index);
 
 /* E_INDEX unless there is such a tensor. */
 dlpark_status dlpark__file_check_index(const dlpark_file *file, int64_t index, dlpark_error *err);

@@ -117,9 +117,8 @@ static int source_fill(dlpark__source *source, bool is_file)
     return 0;
 }
 
-/* Takes the descriptor, on failure too. */
-static dlpark_status source_adopt(dlpark__source **out, int descriptor, const dlpark__source_name *name,
-                                  bool is_private, dlpark_error *err)
+dlpark_status dlpark__source_adopt(dlpark__source **out, int descriptor, const dlpark__source_name *name,
+                                   bool is_private, dlpark_error *err)
 {
     struct stat status;
     dlpark__source *source = source_new(name);
@@ -155,7 +154,7 @@ dlpark_status dlpark__source_open(dlpark__source **source, const char *path, boo
     while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0)
         return dlpark__source_fail(&name, errno, err);
-    return source_adopt(source, descriptor, &name, is_private, err);
+    return dlpark__source_adopt(source, descriptor, &name, is_private, err);
 }
 
 dlpark_status dlpark__source_open_descriptor(dlpark__source **source, int descriptor, const char *name, bool is_private,
@@ -168,7 +167,7 @@ dlpark_status dlpark__source_open_descriptor(dlpark__source **source, int descri
     int own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return dlpark__source_fail(&label, errno, err);
-    return source_adopt(source, own, &label, is_private, err);
+    return dlpark__source_adopt(source, own, &label, is_private, err);
 }
 
 dlpark_status dlpark__source_open_memory(dlpark__source **out, const void *bytes, size_t nbytes, void *owner,

@@ -39,6 +39,10 @@ dlpark_status dlpark__source_open_descriptor(dlpark__source **source, int descri
 dlpark_status dlpark__source_open_memory(dlpark__source **source, const void *bytes, size_t nbytes, void *owner,
                                          void (*release)(void *owner), dlpark_error *err);
 
+/* Takes a descriptor, on failure too. */
+dlpark_status dlpark__source_adopt(dlpark__source **source, int descriptor, const dlpark__source_name *name,
+                                   bool is_private, dlpark_error *err);
+
 dlpark__source *dlpark__source_share(dlpark__source *source);
 
 /* Takes void as it is the release function of tensors. */
