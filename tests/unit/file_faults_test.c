@@ -80,12 +80,29 @@ static void long_texts_are_cut(void **state)
     assert_string_equal(fault.tensor + 57, "...");
 }
 
+static void shards_are_named(void **state)
+{
+    dlpark_file_fault fault;
+    dlpark_error err = test_fresh_error();
+    dlpark__file_faults faults = {.file = &file_name, .err = &err, .within = "model-2"};
+    const dlpark__file_fault_place place = {"json", 17, NULL, 0};
+
+    (void)state;
+    assert_false(dlpark__file_faults_add(&faults, DLPARK_E_FORMAT, &place, "%d of %s", 3, "them"));
+    assert_string_equal(err.message, "dir/x.safetensors: in model-2: 3 of them (byte 17)");
+    faults = (dlpark__file_faults){.lists = true, .list = &fault, .capacity = 1, .within = "model-2"};
+    assert_true(dlpark__file_faults_add(&faults, DLPARK_E_FORMAT, &place, "%300d", 3));
+    assert_int_equal(strlen(fault.message), sizeof fault.message - 1);
+    assert_memory_equal(fault.message, "in model-2:  ", 13);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_fault_is_the_error),
         cmocka_unit_test(list_is_filled_as_far_as_it_goes),
         cmocka_unit_test(long_texts_are_cut),
+        cmocka_unit_test(shards_are_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <dlpark/file_write.h>
 
 #include "failing_alloc.h"
+#include "format.h"
 
 /* ---- A write that fails when it is told to ---- */
 
@@ -416,6 +417,206 @@ static void threads_fill_one_file(void **state)
     tensor_file_drop(&path);
 }
 
+/* ---- From a file ---- */
+
+static const char from_text[] = "{'a':{'dtype':'U16','shape':[2],'data_offsets':[0,4]},"
+                                "'b':{'dtype':'U8','shape':[3],'data_offsets':[4,7]},"
+                                "'c':{'dtype':'U8','shape':[0],'data_offsets':[7,7]},"
+                                "'d':{'dtype':'U8','shape':[],'data_offsets':[7,8]}}";
+
+/* What of that file each part is, and a fifth with a shape of its own. */
+static void declare(const dlpark_file *file, dlpark_file_entry entries[5], dlpark_file_part parts[5])
+{
+    for (int64_t i = 0; i < 5; i++) {
+        dlpark_file_entry *entry = &entries[i];
+        assert_ok(dlpark_file_entry_get(file, i % 4, entry, e));
+        parts[i] = (dlpark_file_part){.name = i < 4 ? entry->name : "e",
+                                      .name_nbytes = 1,
+                                      .dtype = entry->dtype,
+                                      .ndim = entry->ndim,
+                                      .shape = entry->shape};
+    }
+    entries[4].shape[0] = 3;
+}
+
+/* All of a file's tensors, some of them at a time, in the order of the declaration or in another. */
+static void tensors_come_from_a_file(void **state)
+{
+    static const int64_t orders[][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 0, 3, 2}};
+    tensor_file made = tensor_file_text(from_text, 8);
+    tensor_file_path path = somewhere(), from = tensor_file_save(&made);
+    dlpark_file *files[2] = {NULL, NULL};
+    dlpark_file_entry entries[5], entry;
+    dlpark_file_part parts[5], shuffled[4];
+
+    (void)state;
+    assert_ok(dlpark_file_open_memory(&files[0], made.bytes, made.nbytes, NULL, NULL, NULL, e));
+    assert_ok(dlpark_file_open(&files[1], from.text, NULL, e));
+    declare(files[0], entries, parts);
+    for (int way = 0; way < 24; way++) {
+        const int64_t *order = orders[way % 3];
+        size_t first = (size_t)way / 6;
+        dlpark_file_writer *writer = NULL;
+        dlpark_file *read = NULL;
+        for (int i = 0; i < 4; i++)
+            shuffled[i] = parts[order[i]];
+        assert_ok(dlpark_file_writer_open(&writer, path.text, shuffled, 4, NULL, e));
+        assert_ok(dlpark_file_writer_put_from(writer, first, 4 - first, files[way / 3 % 2], order + first, e));
+        assert_ok(dlpark_file_writer_put_from(writer, 0, first, files[way / 3 % 2], order, e));
+        assert_ok(dlpark_file_writer_finish(&writer, e));
+        assert_ok(dlpark_file_open(&read, path.text, NULL, e));
+        for (int64_t i = 0; i < 4; i++) {
+            unsigned char bytes[64];
+            assert_ok(dlpark_file_entry_get(read, dlpark_file_find(read, entries[i].name, 1), &entry, e));
+            assert_int_equal(entry.nbytes, entries[i].nbytes);
+            FILE *raw = fopen(path.text, "rb");
+            assert_int_equal(fseek(raw, (long)entry.offset, SEEK_SET), 0);
+            assert_int_equal(fread(bytes, 1, entry.nbytes, raw), entry.nbytes);
+            fclose(raw);
+            assert_memory_equal(bytes, made.bytes + entries[i].offset, entry.nbytes);
+        }
+        dlpark_file_release(&read);
+    }
+    dlpark_file_release(&files[0]);
+    dlpark_file_release(&files[1]);
+    tensor_file_drop(&from);
+    tensor_file_drop(&path);
+    tensor_file_end(&made);
+}
+
+static void tensors_of_a_file_are_what_was_declared(void **state)
+{
+    tensor_file made = tensor_file_text(from_text, 8);
+    tensor_file_path path = somewhere();
+    dlpark_file *file = NULL;
+    dlpark_file_writer *writer = NULL;
+    dlpark_file_entry entries[5];
+    dlpark_file_part parts[5];
+    const int64_t numbers[] = {0, 1, 2, 3, 0};
+
+    (void)state;
+    assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
+    declare(file, entries, parts);
+    assert_ok(dlpark_file_writer_open(&writer, path.text, parts, 5, NULL, e));
+    assert_fails(DLPARK_E_INDEX, "there is no tensor 5, 5 were declared",
+                 dlpark_file_writer_put_from(writer, 5, 1, file, numbers, e));
+    assert_fails(DLPARK_E_INDEX, "has no tensor 4, it has 4",
+                 dlpark_file_writer_put_from(writer, 0, 1, file, (const int64_t[]){4}, e));
+    assert_fails(DLPARK_E_DTYPE, "tensor 'a' was declared as u16, and is u8 in its file",
+                 dlpark_file_writer_put_from(writer, 0, 1, file, numbers + 1, e));
+    assert_fails(DLPARK_E_SHAPE, "tensor 'b' was declared as [3], and is of 0 dimensions, 1 bytes, in its file",
+                 dlpark_file_writer_put_from(writer, 1, 1, file, numbers + 3, e));
+    assert_fails(DLPARK_E_SHAPE, "tensor 'e' was declared as [3], and is of 1 dimensions, 4 bytes, in its file",
+                 dlpark_file_writer_put_from(writer, 4, 1, file, numbers, e));
+    assert_ok(dlpark_file_writer_put_from(writer, 0, 0, file, NULL, e));
+    assert_ok(dlpark_file_writer_put_from(writer, 0, 4, file, numbers, e));
+    assert_int_equal(dlpark_file_writer_finish(&writer, NULL), DLPARK_E_ARGUMENT); /* the fifth has no bytes */
+    assert_old(&path);
+    dlpark_file_release(&file);
+    tensor_file_drop(&path);
+    tensor_file_end(&made);
+}
+
+static dlpark_status no_bytes(const dlpark_file *file, int64_t index, uint64_t begin, unsigned char *to,
+                              uint64_t nbytes, dlpark_error *err)
+{
+    (void)file;
+    for (uint64_t i = 0; i < nbytes; i++)
+        to[i] = (unsigned char)(100 + begin + i);
+    return index == 0 ? DLPARK_OK : dlpark_error_set(err, DLPARK_E_FORMAT, "of it no bytes can be made");
+}
+
+/* What does not lie in its file as it is to be written goes through memory. */
+static void other_layouts_are_loaded(void **state)
+{
+    tensor_file made = tensor_file_text("{'a':{'dtype':'U8','shape':[2,2],'data_offsets':[0,4]},"
+                                        "'b':{'dtype':'U16','shape':[2],'data_offsets':[4,8]}}",
+                                        8);
+    tensor_file_path path = somewhere();
+    const int64_t numbers[] = {0, 1};
+
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        dlpark_file *file = NULL;
+        dlpark_file_writer *writer = NULL;
+        dlpark_file_entry entries[2];
+        dlpark_file_part parts[2];
+        dlpark__index_type types[32];
+        unsigned char bytes[8];
+        assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
+        dlpark__format format = *file->format;
+        format.read_bytes = no_bytes;
+        memcpy(types, file->index.types, 22 * sizeof *types);
+        for (int i = 0; i < 22; i++)
+            types[i].is_big_endian = way == 1;
+        file->format = &format;
+        file->index.types = types;
+        file->index.entries[0].is_compressed = way == 2;
+        file->index.entries[1].is_compressed = way == 3;
+        for (int i = 0; i < 2; i++) {
+            assert_ok(dlpark_file_entry_get(file, i, &entries[i], e));
+            parts[i] = (dlpark_file_part){.name = entries[i].name,
+                                          .name_nbytes = 1,
+                                          .dtype = entries[i].dtype,
+                                          .ndim = entries[i].ndim,
+                                          .shape = entries[i].shape};
+        }
+        assert_ok(dlpark_file_writer_open(&writer, path.text, parts, 2, NULL, e));
+        if (way == 3) {
+            assert_fails(DLPARK_E_FORMAT, "of it no bytes",
+                         dlpark_file_writer_put_from(writer, 0, 2, file, numbers, e));
+            dlpark_file_writer_release(&writer);
+            dlpark_file_release(&file);
+            continue;
+        }
+        assert_ok(dlpark_file_writer_put_from(writer, 0, 2, file, numbers, e));
+        assert_ok(dlpark_file_writer_finish(&writer, e));
+        FILE *raw = fopen(path.text, "rb");
+        assert_int_equal(fseek(raw, -8, SEEK_END), 0);
+        assert_int_equal(fread(bytes, 1, 8, raw), 8);
+        fclose(raw);
+        static const unsigned char expected[][8] = {/* u16 comes first */
+                                                    {5, 6, 7, 8, 1, 2, 3, 4},
+                                                    {6, 5, 8, 7, 1, 2, 3, 4},
+                                                    {5, 6, 7, 8, 100, 101, 102, 103}};
+        assert_memory_equal(bytes, expected[way], 8);
+        dlpark_file_release(&file);
+    }
+    tensor_file_drop(&path);
+    tensor_file_end(&made);
+}
+
+static void a_full_disk_stops_what_comes_from_a_file(void **state)
+{
+    tensor_file made = tensor_file_text(from_text, 8);
+    tensor_file_path path = somewhere();
+    dlpark_file *file = NULL;
+    dlpark_file_writer *writer = NULL;
+    dlpark_file_entry entries[5];
+    dlpark_file_part parts[5];
+
+    (void)state;
+    assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
+    declare(file, entries, parts);
+    for (long nth = 1; nth <= 2; nth++) { /* between two runs, and at the end */
+        assert_ok(dlpark_file_writer_open(&writer, path.text, parts, 4, NULL, e));
+        fail_writes_from(nth);
+        assert_int_equal(dlpark_file_writer_put_from(writer, 0, 2, file, (const int64_t[]){0, 1}, NULL),
+                         nth == 1 ? DLPARK_E_IO : DLPARK_OK);
+        fail_writes_from(0);
+        dlpark_file_writer_release(&writer);
+        assert_old(&path);
+    }
+    assert_ok(dlpark_file_writer_open(&writer, path.text, (dlpark_file_part[]){parts[3], parts[0]}, 2, NULL, e));
+    fail_writes_from(1);
+    assert_int_equal(dlpark_file_writer_put_from(writer, 0, 2, file, (const int64_t[]){3, 0}, NULL), DLPARK_E_IO);
+    fail_writes_from(0);
+    dlpark_file_writer_release(&writer);
+    dlpark_file_release(&file);
+    tensor_file_drop(&path);
+    tensor_file_end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +631,10 @@ int main(void)
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
         cmocka_unit_test(without_memory_nothing_is_held),
         cmocka_unit_test(threads_fill_one_file),
+        cmocka_unit_test(tensors_come_from_a_file),
+        cmocka_unit_test(tensors_of_a_file_are_what_was_declared),
+        cmocka_unit_test(other_layouts_are_loaded),
+        cmocka_unit_test(a_full_disk_stops_what_comes_from_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
