@@ -12,6 +12,7 @@ static const cli_option check_options[] = {
     {"strict", 0, NULL, "hazards count as faults"},
     {"quiet", 'q', NULL, "print nothing for files that are right"},
     {"json", 0, NULL, "for programs: the schema dlpark.check/1"},
+    CLI_FOLLOW_LINKS,
 };
 
 /* What is known of a file: its faults, and when it has none its hazards. */
@@ -120,10 +121,10 @@ static int check_run_file(const cli_call *call, const char *path, const dlpark_f
 
 static int check_run_all(const cli_call *call, dlpark_file_fault *faults, cli_json *json)
 {
-    dlpark_file_options options = cli_file_options(DLPARK_FILE_ANY);
+    dlpark_file_options options;
     int worst = CLI_FINE;
 
-    if (!cli_read_format(call, CHECK_FORMAT, &options.format))
+    if (!cli_read_file_options(call, CHECK_FORMAT, &options))
         return CLI_MISUSE;
     if (json != NULL) {
         cli_json_begin(json, "dlpark.check/1", "files");
@@ -159,7 +160,9 @@ const cli_verb cli_verb_check = {
             "not: the byte, the tensor, what is wrong with its numbers, and the rule in\n"
             "brackets. A hazard is nothing wrong, but some readers get it wrong: numbers that\n"
             "are not aligned, names that a terminal would obey. It is told, and changes the\n"
-            "exit code with --strict only. The bytes of the tensors are not read.",
+            "exit code with --strict only. Of an index file its shards are checked too, and\n"
+            "the byte of a fault that is in a shard is the shard's. The bytes of the tensors\n"
+            "are not read.",
     .examples = "  dlpark check *.safetensors\n"
                 "  dlpark check --quiet downloads/*.safetensors || echo faulty\n"
                 "  dlpark check --strict --json model.safetensors\n",

@@ -10,6 +10,7 @@
 
 #include <dlpark/dlpark.h>
 #include <dlpark/file.h>
+#include <dlpark/file_write.h>
 
 /* What the process ends with; of several files the highest. */
 enum {
@@ -48,6 +49,8 @@ extern const cli_verb cli_verb_show;
 extern const cli_verb cli_verb_stats;
 extern const cli_verb cli_verb_diff;
 extern const cli_verb cli_verb_convert;
+extern const cli_verb cli_verb_split;
+extern const cli_verb cli_verb_merge;
 
 /* ---- options.c ---- */
 
@@ -78,8 +81,16 @@ bool cli_is_wanted(const cli_call *call, int include, int exclude, const char *n
 /* The format of --format; false after telling that there is none of that name. */
 bool cli_read_format(const cli_call *call, int option, dlpark_file_format *format);
 
-/* What files are opened with: all that this program can read. */
-dlpark_file_options cli_file_options(dlpark_file_format format);
+/* The bytes of --align, 0 where they are not asked for; false after telling that they are no alignment. */
+bool cli_read_align(const cli_call *call, int option, size_t *alignment_bytes);
+
+/* A row of the verbs that open files, and what they are to be opened with; `format`: the number of --format. False after
+ * telling. */
+#define CLI_FOLLOW_LINKS                                                                                               \
+    {                                                                                                                  \
+        "follow-links", 0, NULL, "shards of an index may be links, as in a cache of Hugging Face"                      \
+    }
+bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options *options);
 
 /* Opens an operand; else CLI_MISUSE or what the failure is to the process, which is told. `format`: the option's number. */
 int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file);
@@ -181,6 +192,51 @@ void cli_progress_end(cli_progress *progress);
 void cli_watch_signals(void);
 bool cli_is_interrupted(void);
 int cli_interrupted(void); /* what the process ends with */
+
+/* ---- parts.c ---- */
+
+/* The tensors of a file, to be written as they are. */
+typedef struct cli_parts {
+    const dlpark_file *file;
+    dlpark_file_part *parts; /* whose names are the file's */
+    uint64_t *sizes;         /* bytes of each */
+    int64_t *extents;
+    size_t count;
+    uint64_t nbytes; /* of all */
+} cli_parts;
+
+/* False: out of memory. To be ended in any case. */
+bool cli_parts_begin(cli_parts *parts, const dlpark_file *file);
+void cli_parts_end(cli_parts *parts);
+
+/* Copies tensors, by their numbers, to the parts of a writer from `first` on, unless somebody wants the process to end. */
+dlpark_status cli_parts_copy(const cli_parts *parts, const int64_t *tensors, size_t count, dlpark_file_writer *writer,
+                             size_t first, cli_progress *progress, dlpark_error *err);
+
+/* A metadata: its key, and its value behind it. */
+typedef struct cli_text {
+    char *text;
+    size_t key_nbytes, value_nbytes;
+    size_t order;
+} cli_text;
+
+/* The metadata of files, in memory of its own. Empty when zeroed. */
+typedef struct cli_texts {
+    cli_text *memory;
+    size_t count;
+    dlpark_file_pair *pairs; /* of each key one, when they are united */
+    size_t npairs;
+} cli_texts;
+
+/* Adds those of a file; of an index, those of its shards. What the process ends with, else, after telling. */
+int cli_texts_add(cli_texts *texts, const cli_call *call, const char *path, const dlpark_file *file);
+
+/* Makes the pairs. False after telling: without `keeps_first` that a key has two values. */
+bool cli_texts_unite(cli_texts *texts, const cli_verb *verb, bool keeps_first);
+void cli_texts_end(cli_texts *texts);
+
+/* What a failure to write is to the process: what could be read, and cannot be written so, is the command line's. */
+int cli_exit_of_written(dlpark_status status);
 
 /* ---- numbers.c ---- */
 

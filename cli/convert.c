@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <dlpark/file_write.h>
-
 #include "command.h"
 
 enum {
@@ -17,7 +15,9 @@ enum {
     CONVERT_SYNC,
     CONVERT_FORMAT,
     CONVERT_TO,
-    CONVERT_NO_METADATA
+    CONVERT_NO_METADATA,
+    CONVERT_KEEP_FIRST,
+    CONVERT_FOLLOW_LINKS
 };
 
 static const cli_option convert_options[] = {
@@ -31,6 +31,8 @@ static const cli_option convert_options[] = {
     {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"to", 't', "FORMAT", "what TO becomes; else as its name ends, or safetensors"},
     {"no-metadata", 0, NULL, "leave out the texts of FROM, for which npy and npz have no place"},
+    {"keep-first", 0, NULL, "of metadata that shards have differently the first shard's"},
+    CLI_FOLLOW_LINKS,
 };
 
 /* One tensor on its way. */
@@ -45,9 +47,8 @@ typedef struct convert_job {
     dlpark_file *file;
     convert_tensor *tensors;
     dlpark_file_part *parts;
-    dlpark_file_pair *pairs;
+    cli_texts texts;
     size_t count;
-    size_t npairs;
     uint64_t nbytes;   /* to be read */
     size_t nquantised; /* tensors of which only their blocks come along */
     dlpark_cast_options cast;
@@ -74,21 +75,6 @@ static bool convert_read_overflow(const cli_call *call, dlpark_overflow *overflo
     const char *nearest = cli_nearest(given, words, sizeof words / sizeof words[0]);
     cli_complain(call->verb, "--overflow %s: expected nosat, satfinite, satall, wrap or saturate%s%s%s", given,
                  nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-    return false;
-}
-
-static bool convert_read_align(const cli_call *call, size_t *alignment)
-{
-    const char *given = cli_value(call, CONVERT_ALIGN);
-    char *end = NULL;
-    unsigned long number = given != NULL ? strtoul(given, &end, 10) : 0;
-
-    *alignment = (size_t)number;
-    if (given == NULL)
-        return true;
-    if (end != given && *end == '\0' && number > 0 && number <= 4096 && (number & (number - 1)) == 0)
-        return true;
-    cli_complain(call->verb, "--align %s: expected a power of two up to 4096", given);
     return false;
 }
 
@@ -208,7 +194,7 @@ static void convert_end(convert_job *job)
         free(job->tensors[i].name);
     free(job->tensors);
     free(job->parts);
-    free(job->pairs);
+    cli_texts_end(&job->texts);
     dlpark_file_release(&job->file);
 }
 
@@ -244,19 +230,13 @@ static bool convert_add(convert_job *job, int64_t index, const DLDataType *dtype
 
 static bool convert_plan(convert_job *job, const DLDataType *dtype)
 {
-    size_t count = (size_t)dlpark_file_count(job->file), npairs = (size_t)dlpark_file_metadata_count(job->file);
+    size_t count = (size_t)dlpark_file_count(job->file);
 
     job->tensors = calloc(count + 1, sizeof *job->tensors);
     job->parts = calloc(count + 1, sizeof *job->parts);
-    job->pairs = calloc(npairs + 1, sizeof *job->pairs);
-    if (job->tensors == NULL || job->parts == NULL || job->pairs == NULL) {
+    if (job->tensors == NULL || job->parts == NULL) {
         cli_complain(job->call->verb, "out of memory");
         return false;
-    }
-    for (; job->npairs < npairs; job->npairs++) {
-        dlpark_file_pair *pair = &job->pairs[job->npairs];
-        if (dlpark_file_metadata_get(job->file, (int64_t)job->npairs, &pair->key, &pair->value, NULL) != DLPARK_OK)
-            break;
     }
     for (size_t i = 0; i < count; i++)
         if (!convert_add(job, (int64_t)i, dtype))
@@ -266,12 +246,32 @@ static bool convert_plan(convert_job *job, const DLDataType *dtype)
 
 /* ---- The elements ---- */
 
+/* A tensor that stays as it is, in value and in its bytes, is copied. */
+static dlpark_status convert_copy(convert_job *job, dlpark_file_writer *writer, size_t number, cli_progress *progress,
+                                  bool *is_copied, dlpark_error *err)
+{
+    dlpark_file_entry entry;
+    int64_t index = job->tensors[number].index;
+
+    DLPARK_TRY(dlpark_file_entry_get(job->file, index, &entry, err));
+    *is_copied = entry.flags == 0 && dlpark_dtype_equal(entry.dtype, job->parts[number].dtype);
+    if (!*is_copied)
+        return DLPARK_OK;
+    DLPARK_TRY(dlpark_file_writer_put_from(writer, number, 1, job->file, &index, err));
+    cli_progress_add(progress, entry.nbytes);
+    return DLPARK_OK;
+}
+
 static dlpark_status convert_tensor_elements(convert_job *job, dlpark_file_writer *writer, size_t number,
                                              cli_progress *progress, dlpark_error *err)
 {
     cli_elements elements;
     dlpark_view piece;
+    bool is_copied;
 
+    DLPARK_TRY(convert_copy(job, writer, number, progress, &is_copied, err));
+    if (is_copied)
+        return DLPARK_OK;
     DLPARK_TRY(cli_elements_begin(&elements, job->file, job->tensors[number].index, job->parts[number].dtype, err));
     elements.cast = job->cast;
     dlpark_status status = DLPARK_OK;
@@ -299,22 +299,6 @@ static dlpark_status convert_write(convert_job *job, dlpark_file_writer *writer,
     return status;
 }
 
-/* The file could be read: what cannot be made of it is the command line's. */
-static int convert_exit_of(dlpark_status status)
-{
-    switch (status) {
-    case DLPARK_E_ARGUMENT:
-    case DLPARK_E_UNSUPPORTED:
-    case DLPARK_E_DTYPE:
-    case DLPARK_E_VALUE:
-        return CLI_MISUSE;
-    case DLPARK_E_RANK:
-        return CLI_FAULTY;
-    default:
-        return cli_exit_of(status);
-    }
-}
-
 static int convert_file(convert_job *job, const char *path, const dlpark_file_write_options *options)
 {
     dlpark_file_writer *writer = NULL;
@@ -333,7 +317,7 @@ static int convert_file(convert_job *job, const char *path, const dlpark_file_wr
     }
     if (status != DLPARK_OK)
         cli_complain(job->call->verb, "%s", err.message);
-    return convert_exit_of(status);
+    return cli_exit_of_written(status);
 }
 
 /* What a file of FROM's format says, and TO does not. */
@@ -341,7 +325,7 @@ static void convert_tell_losses(const convert_job *job)
 {
     const char *verb = job->call->verb->name;
 
-    if (dlpark_file_format_of(job->file) == DLPARK_FILE_GGUF && job->npairs > 0)
+    if (dlpark_file_format_of(job->file) == DLPARK_FILE_GGUF && job->texts.npairs > 0)
         fprintf(stderr, "dlpark %s: note: the metadata are texts now, numbers and arrays too\n", verb);
     if (job->nquantised > 0)
         fprintf(stderr, "dlpark %s: note: %zu quantised tensor%s came as bytes, without the name of %s type%s\n", verb,
@@ -356,17 +340,21 @@ static int convert_run(const cli_call *call)
     DLDataType dtype;
 
     if (!cli_read_format(call, CONVERT_TO, &options.format) || !convert_read_overflow(call, &job.cast.overflow) ||
-        !convert_read_align(call, &options.alignment_bytes) || !convert_read_dtype(call, &dtype) ||
+        !cli_read_align(call, CONVERT_ALIGN, &options.alignment_bytes) || !convert_read_dtype(call, &dtype) ||
         !convert_check_renames(call))
         return CLI_MISUSE;
     int code = cli_open(call, call->operands[0], CONVERT_FORMAT, &job.file);
     if (code != CLI_FINE)
         return code;
     cli_watch_signals();
-    code = CLI_UNREADABLE;
-    if (convert_plan(&job, cli_value(call, CONVERT_DTYPE) != NULL ? &dtype : NULL)) {
-        options.metadata = job.pairs;
-        options.nmetadata = cli_value(call, CONVERT_NO_METADATA) == NULL ? job.npairs : 0;
+    code = cli_texts_add(&job.texts, call, call->operands[0], job.file);
+    if (code == CLI_FINE && !cli_texts_unite(&job.texts, call->verb, cli_value(call, CONVERT_KEEP_FIRST) != NULL))
+        code = CLI_MISUSE;
+    if (code == CLI_FINE && !convert_plan(&job, cli_value(call, CONVERT_DTYPE) != NULL ? &dtype : NULL))
+        code = CLI_UNREADABLE;
+    if (code == CLI_FINE) {
+        options.metadata = job.texts.pairs;
+        options.nmetadata = cli_value(call, CONVERT_NO_METADATA) == NULL ? job.texts.npairs : 0;
         code = convert_file(&job, call->operands[1], &options);
         if (code == CLI_FINE)
             convert_tell_losses(&job);
@@ -382,7 +370,8 @@ const cli_verb cli_verb_convert = {
     .help = "Writes the tensors of one file into another, a piece at a time, so that files larger\n"
             "than the memory are no matter. --dtype is for numbers of its kind: float16 changes\n"
             "the floats and leaves integers and truth values as they are. TO gets its name when\n"
-            "it is whole; FROM and TO may be one file.",
+            "it is whole; FROM and TO may be one file. An index file becomes one file with the\n"
+            "metadata of its shards.",
     .examples = "  dlpark convert model.safetensors half.safetensors --dtype f16\n"
                 "  dlpark convert model.safetensors layers.safetensors --include 'layers.*'\n"
                 "  dlpark convert old.safetensors new.safetensors --rename transformer.=model.\n"

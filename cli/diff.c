@@ -14,6 +14,7 @@ static const cli_option diff_options[] = {
     {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
     {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"json", 0, NULL, "for programs: the schema dlpark.diff/1"},
+    CLI_FOLLOW_LINKS,
 };
 
 typedef struct diff_job {

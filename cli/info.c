@@ -12,6 +12,7 @@ static const cli_option info_options[] = {
     {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
     {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"json", 0, NULL, "for programs: the schema dlpark.info/1"},
+    CLI_FOLLOW_LINKS,
 };
 
 #define INFO_WIDEST 100
@@ -67,7 +68,7 @@ static void info_print_name(const char *name, int width)
     }
 }
 
-typedef void info_visitor(void *state, const dlpark_file_entry *entry, const char *name);
+typedef void info_visitor(void *state, const dlpark_file *file, const dlpark_file_entry *entry, const char *name);
 
 /* Calls `visit` for each tensor that is wanted. False: out of memory, which is told. */
 static bool info_each(const cli_call *call, const dlpark_file *file, info_visitor *visit, void *state)
@@ -82,7 +83,7 @@ static bool info_each(const cli_call *call, const dlpark_file *file, info_visito
             return false;
         }
         if (cli_is_wanted(call, INFO_INCLUDE, INFO_EXCLUDE, name))
-            visit(state, &entry, name);
+            visit(state, file, &entry, name);
         free(name);
     }
     return true;
@@ -98,11 +99,12 @@ static dlpark_name info_dtype(const info_table *table, const dlpark_file_entry *
     return name;
 }
 
-static void info_measure(void *state, const dlpark_file_entry *entry, const char *name)
+static void info_measure(void *state, const dlpark_file *file, const dlpark_file_entry *entry, const char *name)
 {
     info_table *table = state;
     int widths[] = {info_width(name), (int)strlen(info_dtype(table, entry).text), cli_show_shape(entry).length};
 
+    (void)file;
     table->name = widths[0] > table->name ? widths[0] : table->name;
     table->dtype = widths[1] > table->dtype ? widths[1] : table->dtype;
     table->shape = widths[2] > table->shape ? widths[2] : table->shape;
@@ -127,12 +129,13 @@ static size_t info_flags(const dlpark_file_entry *entry, const char *words[3])
     return count;
 }
 
-static void info_print(void *state, const dlpark_file_entry *entry, const char *name)
+static void info_print(void *state, const dlpark_file *file, const dlpark_file_entry *entry, const char *name)
 {
     const info_table *table = state;
     const char *words[3];
     size_t nwords = info_flags(entry, words);
 
+    (void)file;
     fputs("  ", stdout);
     info_print_name(name, table->name);
     fputs("  ", stdout);
@@ -177,8 +180,11 @@ static bool info_print_file(const cli_call *call, const char *path, const dlpark
     if (!info_each(call, file, info_measure, &table))
         return false;
     int64_t count = dlpark_file_count(file);
-    printf("%s%s%s: %s, %lld tensor%s, %s\n", cli_bold(), path, cli_plain(),
-           dlpark_file_format_name(dlpark_file_format_of(file)), (long long)count, count == 1 ? "" : "s",
+    int64_t shards = dlpark_file_shard_count(file);
+    printf("%s%s%s: %s, ", cli_bold(), path, cli_plain(), dlpark_file_format_name(dlpark_file_format_of(file)));
+    if (shards > 0)
+        printf("%lld shard%s, ", (long long)shards, shards == 1 ? "" : "s");
+    printf("%lld tensor%s, %s\n", (long long)count, count == 1 ? "" : "s",
            cli_show_size(dlpark_file_nbytes(file)).text);
     if (!info_print_metadata(call, file))
         return false;
@@ -203,11 +209,12 @@ static bool info_print_file(const cli_call *call, const char *path, const dlpark
 
 /* ---- For programs ---- */
 
-static void info_write_tensor(void *state, const dlpark_file_entry *entry, const char *name)
+static void info_write_tensor(void *state, const dlpark_file *file, const dlpark_file_entry *entry, const char *name)
 {
     cli_json *json = state;
     const char *words[3];
     size_t nwords = info_flags(entry, words);
+    const char *shard = dlpark_file_shard_name(file, entry->index);
 
     (void)name; /* JSON escapes in its own way */
     cli_json_open(json, NULL, '{');
@@ -221,6 +228,8 @@ static void info_write_tensor(void *state, const dlpark_file_entry *entry, const
     for (size_t i = 0; i < nwords; i++)
         cli_json_word(json, NULL, words[i]);
     cli_json_close(json, ']');
+    if (shard != NULL)
+        cli_json_word(json, "shard", shard);
     cli_json_close(json, '}');
 }
 
@@ -228,6 +237,8 @@ static bool info_write_file(const cli_call *call, cli_json *json, const dlpark_f
 {
     cli_json_word(json, "format", dlpark_file_format_name(dlpark_file_format_of(file)));
     cli_json_uint(json, "nbytes", dlpark_file_nbytes(file));
+    if (dlpark_file_format_of(file) == DLPARK_FILE_SHARDS)
+        cli_json_uint(json, "shards", (uint64_t)dlpark_file_shard_count(file));
     cli_json_open(json, "metadata", '{');
     for (int64_t i = 0; i < dlpark_file_metadata_count(file); i++) {
         dlpark_file_text key, value;
@@ -243,12 +254,11 @@ static bool info_write_file(const cli_call *call, cli_json *json, const dlpark_f
 
 /* ---- The verb ---- */
 
-static int info_run_file(const cli_call *call, const char *path, dlpark_file_format format, cli_json *json)
+static int info_run_file(const cli_call *call, const char *path, const dlpark_file_options *options, cli_json *json)
 {
-    dlpark_file_options options = cli_file_options(format);
     dlpark_file *file = NULL;
     dlpark_error err;
-    dlpark_status status = dlpark_file_open(&file, path, &options, &err);
+    dlpark_status status = dlpark_file_open(&file, path, options, &err);
     bool is_whole = true;
 
     if (json != NULL) {
@@ -273,17 +283,17 @@ static int info_run(const cli_call *call)
 {
     bool is_json = cli_value(call, INFO_JSON) != NULL;
     cli_json json = {0};
-    dlpark_file_format format;
+    dlpark_file_options options;
     int worst = CLI_FINE;
 
-    if (!cli_read_format(call, INFO_FORMAT, &format))
+    if (!cli_read_file_options(call, INFO_FORMAT, &options))
         return CLI_MISUSE;
     if (is_json)
         cli_json_begin(&json, "dlpark.info/1", "files");
     for (int i = 0; i < call->noperands; i++) {
         if (i > 0 && !is_json)
             putchar('\n');
-        int code = info_run_file(call, call->operands[i], format, is_json ? &json : NULL);
+        int code = info_run_file(call, call->operands[i], &options, is_json ? &json : NULL);
         worst = code > worst ? code : worst;
     }
     if (is_json)

@@ -1,11 +1,13 @@
 /* The command dlpark: looks into tensor files, checks and changes them. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "command.h"
 
 static const cli_verb *const main_verbs[] = {
-    &cli_verb_info, &cli_verb_check, &cli_verb_show, &cli_verb_stats, &cli_verb_diff, &cli_verb_convert,
+    &cli_verb_info, &cli_verb_check,   &cli_verb_show,  &cli_verb_stats,
+    &cli_verb_diff, &cli_verb_convert, &cli_verb_split, &cli_verb_merge,
 };
 
 #define MAIN_VERBS (sizeof main_verbs / sizeof main_verbs[0])
@@ -65,11 +67,23 @@ static int main_help(int argc, char **argv)
     return cli_finish(CLI_FINE);
 }
 
+/* Each shard of a checkpoint is an open file, and the limit is that of the nineties. */
+static void main_raise_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit); /* else what cannot be opened says so */
+    }
+}
+
 static int main_run(const cli_verb *verb, int argc, char **argv)
 {
     cli_call call;
     int code;
 
+    main_raise_limit();
     if (cli_call_begin(&call, verb, argc, argv, &code))
         code = verb->run(&call);
     cli_call_end(&call);

@@ -277,22 +277,39 @@ bool cli_read_format(const cli_call *call, int option, dlpark_file_format *forma
     return false;
 }
 
-dlpark_file_options cli_file_options(dlpark_file_format format)
+bool cli_read_align(const cli_call *call, int option, size_t *alignment_bytes)
 {
-    dlpark_file_options options = {.format = format};
+    const char *given = cli_value(call, option);
+    char *end = NULL;
+    unsigned long number = given != NULL ? strtoul(given, &end, 10) : 0;
 
+    *alignment_bytes = (size_t)number;
+    if (given == NULL)
+        return true;
+    if (end != given && *end == '\0' && number > 0 && number <= 4096 && (number & (number - 1)) == 0)
+        return true;
+    cli_complain(call->verb, "--%s %s: expected a power of two up to 4096", call->verb->options[option].name, given);
+    return false;
+}
+
+bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options *options)
+{
+    static const char name[] = "follow-links";
+    int follow_links = options_find(call->verb, name, sizeof name - 1);
+
+    *options = (dlpark_file_options){.follow_links = cli_value(call, follow_links) != NULL};
 #if defined(CLI_HAS_ZLIB)
-    options.inflate = dlpark_zlib_inflate();
+    options->inflate = dlpark_zlib_inflate();
 #endif
-    return options;
+    return cli_read_format(call, format, &options->format);
 }
 
 int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file)
 {
-    dlpark_file_options options = cli_file_options(DLPARK_FILE_ANY);
+    dlpark_file_options options;
     dlpark_error err;
 
-    if (!cli_read_format(call, format, &options.format))
+    if (!cli_read_file_options(call, format, &options))
         return CLI_MISUSE;
     dlpark_status status = dlpark_file_open(file, path, &options, &err);
     if (status != DLPARK_OK)

@@ -12,6 +12,7 @@ static const cli_option show_options[] = {
     {"precision", 'p', "DIGITS", "digits behind the point, at most; 8"},
     {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"json", 0, NULL, "for programs: the schema dlpark.show/1, all elements in nested lists"},
+    CLI_FOLLOW_LINKS,
 };
 
 /* ---- For people ---- */

@@ -13,6 +13,7 @@ static const cli_option stats_options[] = {
     {"histogram", 'g', NULL, "how the finite numbers are spread between the least and the greatest"},
     {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
     {"json", 0, NULL, "for programs: the schema dlpark.stats/1"},
+    CLI_FOLLOW_LINKS,
 };
 
 /* ---- For people ---- */
