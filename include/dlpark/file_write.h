@@ -150,7 +150,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_finish(dlpark_file_
 DLPARK_API void dlpark_file_writer_release(dlpark_file_writer **writer);
 
 /**
- * Writes the index file of a sharded checkpoint, as the libraries of Hugging Face write it: sorted by the names of tensors,
+ * Writes the index file of a sharded checkpoint, byte for byte as transformers does: sorted by the names of tensors,
  * everything beyond ASCII escaped. Its shards are written before: who sees the index sees them.
  *
  * @param path          in, borrowed. "model.safetensors.index.json" in the folder of the shards.

@@ -40,7 +40,7 @@ class TensorInfo:
         and a row is the bytes of its blocks.
     shape : tuple of int
     offset : int
-        Where its bytes begin, from the start of the file.
+        Where its bytes begin, from the start of the file, or of its shard.
     nbytes : int
     alignment : int
         What the address of a mapped tensor is a multiple of, at most 4096.
@@ -48,6 +48,8 @@ class TensorInfo:
         The first index runs fastest, as in Fortran: the tensor has such strides.
     compressed, byteswapped : bool
         Its bytes are not a tensor's as they lie in the file: it is read into memory, never mapped.
+    shard : str or None
+        The name of the file beside an index file that the tensor is in: untrusted. None where the file is no index.
     """
 
     name: str
@@ -60,6 +62,7 @@ class TensorInfo:
     column_major: bool
     compressed: bool
     byteswapped: bool
+    shard: str | None = None
 
 
 class TensorFile(Mapping[str, Tensor]):
@@ -76,7 +79,7 @@ class TensorFile(Mapping[str, Tensor]):
     format : str
         ``"safetensors"``, ``"npy"``, ``"npz"``, ``"gguf"`` or ``"safetensors-index"``.
     nbytes : int
-        Of the file.
+        Of the file; of an index and all its shards.
     metadata : dict of str
         The texts that the file carries; a copy. Of a GGUF file numbers come as texts, and arrays of at most 256 items
         as JSON.
@@ -141,7 +144,7 @@ class TensorFile(Mapping[str, Tensor]):
         """
         entry = _files.entry(self._handle, self._find(name))
         flags = entry[7]
-        return TensorInfo(*entry[:7], bool(flags & 1), bool(flags & 2), bool(flags & 4))
+        return TensorInfo(*entry[:7], bool(flags & 1), bool(flags & 2), bool(flags & 4), entry[8])
 
     def load(self, name: str) -> Tensor:
         """A tensor read into memory of its own: writable, and safe when another process changes the file.
@@ -225,6 +228,7 @@ def open(
     float4: Float4 = "logical",
     access: Access = "auto",
     threads: int | None = None,
+    follow_links: bool = False,
 ) -> TensorFile:
     """Open a tensor file. Reads the names, shapes and places of its tensors, and checks them all.
 
@@ -232,7 +236,8 @@ def open(
     ----------
     source : path, int or bytes-like
         A str or path object names a file; an int is an open descriptor, which stays open; bytes, bytearray or memoryview
-        are the file itself.
+        are the file itself. The path of an index, ``"model.safetensors.index.json"``, opens the shards beside it as one
+        file.
     format : str, optional
         Refuse any other: ``"safetensors"``, ``"npy"``, ``"npz"``, ``"gguf"``, ``"safetensors-index"``. Told by the content
         by default.
@@ -249,6 +254,8 @@ def open(
         do to it later is no matter. ``"auto"`` is ``"prefetch"`` for files across a network, else ``"map"``.
     threads : int, optional
         That read a large tensor at the same time, up to 64. By default 8.
+    follow_links : bool
+        Shards of an index may be links, which lead anywhere: those in a cache of Hugging Face are.
 
     Returns
     -------
@@ -258,9 +265,9 @@ def open(
     Raises
     ------
     FileNotFoundError, PermissionError, OSError
-        The file cannot be read.
+        The file, or a shard of it, is not there, is a link, cannot be read.
     ValueError
-        The file is broken: the message has the byte and the tensor. Or an argument is out of range.
+        The file is broken, or its index is stale: the message has the byte and the tensor. Or an argument is out of range.
     MemoryError
         There is no memory for the index.
 
@@ -272,7 +279,7 @@ def open(
     >>> bias.readonly
     True
     """
-    return TensorFile(*_open_handle(source, format, private, float4, access, threads), copy=_flag("copy", copy))
+    return TensorFile(*_open_handle(source, format, private, float4, access, threads, follow_links), copy=_flag("copy", copy))
 
 
 def load(
@@ -285,12 +292,13 @@ def load(
     float4: Float4 = "logical",
     access: Access = "auto",
     threads: int | None = None,
+    follow_links: bool = False,
 ) -> dict[str, Tensor]:
     """All tensors of a file, in the order of their bytes.
 
     Parameters
     ----------
-    source, format, copy, private, float4, access, threads
+    source, format, copy, private, float4, access, threads, follow_links
         As for `open`. Without `copy` the tensors are mapped: nothing is read until it is touched.
 
     Returns
@@ -303,7 +311,14 @@ def load(
         As `open`.
     """
     with open(
-        source, format=format, copy=copy, private=private, float4=float4, access=access, threads=threads
+        source,
+        format=format,
+        copy=copy,
+        private=private,
+        float4=float4,
+        access=access,
+        threads=threads,
+        follow_links=follow_links,
     ) as file:
         return dict(file.items())
 
@@ -396,13 +411,14 @@ def _alignment(value: Any) -> int:
 
 
 def _open_handle(
-    source: Any, format: Any, private: Any, float4: Any, access: Any, threads: Any
+    source: Any, format: Any, private: Any, float4: Any, access: Any, threads: Any, follow_links: Any
 ) -> tuple[Any, str | None]:
     number = 0 if format is None else _choice("format", format, _FORMATS)
     form = _choice("float4", float4, _FLOAT4)
     given, name = _read_source(source)
     way = _choice("access", access, _ACCESS)
-    return _files.open(given, number, form, _flag("private", private), way, _threads(threads)), name
+    links = _flag("follow_links", follow_links)
+    return _files.open(given, number, form, _flag("private", private), way, _threads(threads), links), name
 
 
 def _threads(value: Any) -> int:

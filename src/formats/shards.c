@@ -118,11 +118,11 @@ static dlpark_status shards_refuse(const shards_reader *reader, const dlpark__sh
             shards_shown(shard).text);
         return DLPARK_OK;
     }
-    if (failed == EMFILE)
-        return dlpark_error_set(err, DLPARK_E_IO,
-                                "%s: is shard %zu of %zu, and the process may open no more files (ulimit -n)",
-                                name->text, (size_t)(shard - shards->items) + 1, shards->count);
-    return dlpark__source_fail(name, failed, err);
+    dlpark_error own;
+    dlpark_status status = dlpark__source_fail(name, failed, &own);
+    return dlpark_error_set(err, status, "%s; it is shard %zu of %zu%s", own.message,
+                            (size_t)(shard - shards->items) + 1, shards->count,
+                            failed == EMFILE ? ", and each is an open file (ulimit -n)" : "");
 }
 
 /* Leaves the source NULL where there is a fault. */

@@ -1,4 +1,4 @@
-/* The index file of a sharded checkpoint, byte for byte as huggingface_hub and transformers write it, by Python's json. */
+/* The index file of a sharded checkpoint, byte for byte as transformers writes it, by Python's json with sorted keys. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -273,7 +273,7 @@ def test_bash_completes(run, tmp_path):
 
     assert complete("dlpark", "c") == ["check", "convert"]
     assert complete("dlpark", "info", "--in") == ["--include"]
-    assert set(complete("dlpark", "diff", "--")) == {"--help", "--tolerance", "--include", "--exclude", "--format", "--json"}
+    assert set(complete("dlpark", "diff", "--")) == {"--help", "--tolerance", "--include", "--exclude", "--format", "--json", "--follow-links"}
     assert complete("dlpark", "info", "comp") == ["completion"]
 
 

@@ -483,9 +483,10 @@ static void system_calls_fail(void **state)
     plan(OPEN, 2, EINTR);
     assert_opens(&made, NULL);
     plan(OPENAT, 1, EACCES);
-    assert_open_fails(&made, DLPARK_E_PERMISSION, "/m1: Permission denied");
+    assert_open_fails(&made, DLPARK_E_PERMISSION, "/m1: Permission denied; it is shard 1 of 2");
     plan(OPENAT, 2, EMFILE);
-    assert_open_fails(&made, DLPARK_E_IO, "/m2: is shard 2 of 2, and the process may open no more files (ulimit -n)");
+    assert_open_fails(&made, DLPARK_E_IO,
+                      "Too many open files; it is shard 2 of 2, and each is an open file (ulimit -n)");
     plan(OPENAT, 1, EINTR);
     assert_opens(&made, NULL);
     for (int nth = 2; nth <= 5; nth++) { /* each shard: what it is, and its size */

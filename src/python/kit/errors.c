@@ -59,14 +59,15 @@ static int raise_errno(const dlpark_error *err)
 
 PyObject *dlpark__py_raise_file(const dlpark_error *err, PyObject *filename)
 {
-    int number = 0;
+    int number = raise_errno(err);
 
-    if (err->status == DLPARK_E_NOT_FOUND)
+    if (number != 0 && err->status == DLPARK_E_NOT_FOUND)
         number = ENOENT;
-    else if (err->status == DLPARK_E_PERMISSION)
+    else if (number != 0 && err->status == DLPARK_E_PERMISSION)
         number = EACCES;
-    else if (err->status == DLPARK_E_IO)
-        number = raise_errno(err);
+    else if (err->status != DLPARK_E_IO)
+        number = 0;
+    /* Where the library says more than the system does, as of a shard beside the file, that is what is to be read. */
     if (filename == NULL || number == 0)
         return dlpark_py_raise(err);
     errno = number;

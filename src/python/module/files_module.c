@@ -145,7 +145,7 @@ static dlpark_file_options files_options(PyObject *format)
     return options;
 }
 
-PyDoc_STRVAR(files_open_doc, "open(source, format, float4, private, access, threads) -> handle");
+PyDoc_STRVAR(files_open_doc, "open(source, format, float4, private, access, threads, follow_links) -> handle");
 
 static PyObject *files_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -158,6 +158,7 @@ static PyObject *files_open(PyObject *module, PyObject *const *args, Py_ssize_t 
     options.is_private = args[3] == Py_True;
     options.access = (dlpark_file_access)PyLong_AsLong(args[4]);
     options.threads = (int)PyLong_AsLong(args[5]);
+    options.follow_links = args[6] == Py_True;
     files_handle *handle = PyMem_Calloc(1, sizeof *handle);
     PyObject *capsule = handle != NULL ? PyCapsule_New(handle, FILES_HANDLE, files_handle_free) : PyErr_NoMemory();
     if (capsule == NULL) {
@@ -250,7 +251,8 @@ static PyObject *files_shape(const dlpark_file_entry *entry)
     return shape;
 }
 
-PyDoc_STRVAR(files_entry_doc, "entry(handle, index) -> (name, dtype, type, shape, offset, nbytes, alignment, flags)");
+PyDoc_STRVAR(files_entry_doc,
+             "entry(handle, index) -> (name, dtype, type, shape, offset, nbytes, alignment, flags, shard)");
 
 static PyObject *files_entry(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -264,15 +266,16 @@ static PyObject *files_entry(PyObject *module, PyObject *const *args, Py_ssize_t
         return NULL;
     if (dlpark_file_entry_get(handle->file, PyLong_AsLongLong(args[1]), &entry, &err) != DLPARK_OK)
         return dlpark_py_raise(&err);
+    const char *shard = dlpark_file_shard_name(handle->file, entry.index); /* "z" of NULL is None */
     PyObject *name = files_text(entry.name, entry.name_nbytes);
     PyObject *shape = name != NULL ? files_shape(&entry) : NULL;
     if (shape == NULL) {
         Py_XDECREF(name);
         return NULL;
     }
-    return Py_BuildValue("NssNKKnI", name, dlpark_dtype_long_name(entry.dtype).text, entry.type, shape,
+    return Py_BuildValue("NssNKKnIz", name, dlpark_dtype_long_name(entry.dtype).text, entry.type, shape,
                          (unsigned long long)entry.offset, (unsigned long long)entry.nbytes,
-                         (Py_ssize_t)entry.alignment_bytes, (unsigned)entry.flags);
+                         (Py_ssize_t)entry.alignment_bytes, (unsigned)entry.flags, shard);
 }
 
 PyDoc_STRVAR(files_about_doc, "about(handle) -> (format, nbytes, count)");
