@@ -458,6 +458,66 @@ static void what_is_no_file_is_no_shard(void **state)
     drop(&made);
 }
 
+/* ---- The cases ---- */
+
+/* A folder with what the cases name: two shards, one whose tensor another has too, and what is no shard. */
+static checkpoint make_for_cases(void)
+{
+    checkpoint made = make(index_text);
+    tensor_folder_path folder = tensor_folder_path_of(&made.folder, "folder"),
+                       link = tensor_folder_path_of(&made.folder, "link");
+
+    tensor_folder_put_tensors(&made.folder, "m3",
+                              "{'a':{'dtype':'U8','shape':[],'data_offsets':[0,1]},"
+                              "'e':{'dtype':'U8','shape':[],'data_offsets':[1,2]}}",
+                              2);
+    tensor_folder_put_text(&made.folder, "garbage", "garbage");
+    assert_int_equal(mkdir(folder.text, 0777), 0);
+    assert_int_equal(symlink("m1", link.text), 0);
+    return made;
+}
+
+/* One line of the table: the file, what opening says, and a part of its message. */
+static void check_case(const checkpoint *made, const char *name, const char *status, const char *why)
+{
+    char path[2048], bytes[4096];
+    dlpark_file *file = NULL;
+    dlpark_error err = {.message = ""};
+
+    snprintf(path, sizeof path, "%s/shards/%s", DLPARK_CASES, name);
+    FILE *from = fopen(path, "rb");
+    assert_non_null(from);
+    size_t nbytes = fread(bytes, 1, sizeof bytes, from);
+    fclose(from);
+    tensor_folder_put(&made->folder, "index.json", bytes, nbytes);
+    const char *found = dlpark_status_name(dlpark_file_open(&file, made->path.text, NULL, &err));
+    if (strcmp(found, status) != 0 || strstr(err.message, why) == NULL)
+        fail_msg("%s: %s: %s", name, found, err.message);
+    dlpark_file_release(&file);
+}
+
+static void cases_have_their_verdicts(void **state)
+{
+    checkpoint made = make_for_cases();
+    FILE *table = fopen(DLPARK_CASES "/shards/expected.tsv", "r");
+    char line[512];
+    int cases = -1; /* the first line is the head */
+
+    (void)state;
+    assert_non_null(table);
+    for (; fgets(line, sizeof line, table) != NULL; cases++) {
+        char *status = strchr(line, '\t'), *why = status != NULL ? strchr(status + 1, '\t') : NULL;
+        assert_non_null(why);
+        *status++ = *why++ = '\0';
+        why[strcspn(why, "\n")] = '\0';
+        if (cases >= 0)
+            check_case(&made, line, status, why);
+    }
+    fclose(table);
+    assert_true(cases > 50);
+    drop(&made);
+}
+
 /* ---- What fails ---- */
 
 static void assert_open_fails(const checkpoint *made, dlpark_status status, const char *why)
@@ -546,6 +606,7 @@ int main(void)
         cmocka_unit_test(faults_of_shards_are_listed),
         cmocka_unit_test(links_are_followed_when_asked_for),
         cmocka_unit_test(what_is_no_file_is_no_shard),
+        cmocka_unit_test(cases_have_their_verdicts),
         cmocka_unit_test(system_calls_fail),
         cmocka_unit_test(no_memory_is_told),
     };
