@@ -309,8 +309,9 @@ def test_the_page_has_every_schema_and_field(run, tmp_path):
     dlpark.save(tmp_path / "a", {"x": np.array([1.0, 2.0]), "y": np.zeros(2)})
     dlpark.save(tmp_path / "b", {"x": np.array([1.0, 3.0])})
     (tmp_path / "broken").write_bytes(b"short")
+    assert run("split", "a", "a").returncode == 0
     rows = dict(re.findall(r"^\| `(dlpark\.\w+/\d+)` \| (.*) \|$", PAGE.read_text(), re.MULTILINE))
-    calls = [("info", "a", "broken"), ("check", "a", "broken", "absent"), ("show", "a"), ("stats", "-g", "a"), ("diff", "a", "b")]
+    calls = [("info", "a", "a.safetensors.index.json", "broken"), ("check", "a", "broken", "absent"), ("show", "a"), ("stats", "-g", "a"), ("diff", "a", "b")]
     for verb, *arguments in calls:
         answer = json.loads(run(verb, "--json", *arguments).stdout)
         told = set(re.findall(r"`(\w+)`", rows.pop(answer["schema"]))) - NO_FIELDS[verb]

@@ -4,7 +4,6 @@
 #ifndef TENSOR_FOLDER_H
 #define TENSOR_FOLDER_H
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -68,31 +67,26 @@ static inline void tensor_folder_put_tensors(const tensor_folder *folder, const 
     tensor_file_end(&made);
 }
 
-/* How many files are in it. */
+/* How many files are in it. By the shell: under qemu readdir() of 32-bit machines fails. */
 static inline int tensor_folder_count(const tensor_folder *folder)
 {
-    DIR *list = opendir(folder->path);
-    int count = 0;
+    char command[128];
+    int count = -1;
 
+    snprintf(command, sizeof command, "ls -A '%s' | wc -l", folder->path);
+    FILE *list = popen(command, "r");
     assert_non_null(list);
-    for (const struct dirent *file; (file = readdir(list)) != NULL;)
-        count += strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0;
-    assert_int_equal(closedir(list), 0);
+    assert_int_equal(fscanf(list, "%d", &count), 1);
+    assert_int_equal(pclose(list), 0);
     return count;
 }
 
 static inline void tensor_folder_drop(const tensor_folder *folder)
 {
-    DIR *list = opendir(folder->path);
+    char command[128];
 
-    assert_non_null(list);
-    for (const struct dirent *file; (file = readdir(list)) != NULL;) {
-        tensor_folder_path path = tensor_folder_path_of(folder, file->d_name);
-        if (strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0)
-            assert_int_equal(remove(path.text), 0);
-    }
-    assert_int_equal(closedir(list), 0);
-    assert_int_equal(rmdir(folder->path), 0);
+    snprintf(command, sizeof command, "rm -r '%s'", folder->path);
+    assert_int_equal(system(command), 0);
 }
 
 #endif

@@ -163,7 +163,7 @@ static void shards_are_one_file(void **state)
         assert_memory_equal(entry.name, names[i], length);
         assert_string_equal(dlpark_file_shard_name(file, i), shards[i]);
         assert_ok(dlpark_file_view(file, i, &view, e));
-        assert_memory_equal(view.data, bytes[i], entry.nbytes);
+        assert_memory_equal(view.data, bytes[i], (size_t)entry.nbytes);
         assert_int_equal((uintptr_t)view.data % entry.alignment_bytes, 0);
         const DLTensor to = {read, {kDLCPU, 0}, entry.ndim, entry.dtype, entry.shape, NULL, 0};
         assert_ok(dlpark_check(&to, 0, &view, e));
