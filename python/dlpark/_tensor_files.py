@@ -62,7 +62,7 @@ class TensorInfo:
     column_major: bool
     compressed: bool
     byteswapped: bool
-    shard: str | None = None
+    shard: str | None
 
 
 class TensorFile(Mapping[str, Tensor]):

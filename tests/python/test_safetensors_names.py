@@ -95,6 +95,8 @@ def test_safe_open_answers_the_same(path):
         lambda m, path: m.safe_open(path, "np").get_slice("t.int8")["x"],
         lambda m, path: m.safe_open(path, "np").get_slice("t.int8")[0, 0, 0],
         lambda m, path: m.deserialize(b"xx"),
+        lambda m, path: m.deserialize(b'{"weight_map": {}}'),
+        lambda m, path: m.safe_open(index_of_nothing(path), "np"),
         lambda m, path: closed(m, path).keys(),
     ],
 )
@@ -102,6 +104,14 @@ def test_errors_are_of_the_same_kind(call, path):
     for module in BOTH:
         with pytest.raises(module.SafetensorError):
             call(module, path)
+
+
+def index_of_nothing(path):
+    """The index of a sharded checkpoint, which is another format."""
+    index = f"{path}.index.json"
+    with open(index, "w") as file:
+        file.write('{"metadata": {}, "weight_map": {}}')
+    return index
 
 
 def closed(module, path):
