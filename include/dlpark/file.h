@@ -113,16 +113,17 @@ typedef struct dlpark_file_entry {
  * @param path     in, borrowed. What is not a regular file, a pipe for example, is read into memory to its end.
  * @param options  in, optional.
  * @param err      out, optional. Names the file, and the byte and the tensor where something is wrong.
- * @return DLPARK_OK; DLPARK_E_NOT_EMPTY; DLPARK_E_ARGUMENT (options); DLPARK_E_NOT_FOUND, DLPARK_E_PERMISSION,
- *         DLPARK_E_IO; DLPARK_E_FORMAT (broken, or not of the format asked for); DLPARK_E_LIMIT; DLPARK_E_UNSUPPORTED (a
- *         dtype that no tensor can be of); DLPARK_E_MEMORY.
+ * @return DLPARK_OK; DLPARK_E_NOT_EMPTY; DLPARK_E_ARGUMENT (options); DLPARK_E_NOT_FOUND, DLPARK_E_PERMISSION (a shard
+ *         that is a link, too), DLPARK_E_IO; DLPARK_E_FORMAT (broken, stale, or not of the format asked for);
+ *         DLPARK_E_LIMIT; DLPARK_E_UNSUPPORTED (a dtype that no tensor can be of); DLPARK_E_MEMORY.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_open(dlpark_file **file, const char *path,
                                                            const dlpark_file_options *options, dlpark_error *err);
 
 /**
  * The same for an open descriptor, which is borrowed: the file takes a duplicate. Its position does not matter, and is
- * left alone where it is of a regular file.
+ * left alone where it is of a regular file. DLPARK_E_UNSUPPORTED for an index file, here and in memory: its shards lie
+ * beside it, and it has no path.
  *
  * @param name  in, optional, borrowed until the call returns. What messages call it; NULL: "<descriptor 3>".
  */
@@ -272,9 +273,9 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_read_range(const dlpark_fi
 
 /** One fault of a file. `rule` is a word that stays the same: "overlap". The layout is frozen. */
 typedef struct dlpark_file_fault {
-    const char *rule;  /**< a static string */
-    uint64_t offset;   /**< of the byte that is wrong, from the start of the file */
-    char tensor[64];   /**< the tensor's name, fit to be printed, cut with "..."; "" for a fault of the file */
+    const char *rule; /**< a static string */
+    uint64_t offset; /**< of the byte that is wrong, from the start of the file, or of the shard that `message` names */
+    char tensor[64]; /**< the tensor's name, fit to be printed, cut with "..."; "" for a fault of the file */
     char message[256]; /**< with the numbers; without the file's name */
 } dlpark_file_fault;
 

@@ -359,6 +359,21 @@ def test_links_on_the_command_line(run, model, shards):
     assert run("split", "--follow-links", model, "three").returncode == 0
 
 
+def test_each_shard_is_an_open_file(command, tmp_path):
+    """The command raises the limit as far as it may, and else says what it is about."""
+    path = checkpoint(tmp_path, {f"s{i:02}": {str(i): np.array(i, np.uint8)} for i in range(60)})
+
+    def limited(limit):
+        script = f'ulimit {limit} 40; exec "$0" check "$1"'
+        env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        return subprocess.run(["sh", "-c", script, command, path], env=env, check=False, capture_output=True, text=True)
+
+    assert limited("-S -n").stdout == f"{path}: ok\n"
+    done = limited("-n")
+    assert done.returncode == 3
+    assert re.search(r"/s\d\d: Too many open files; it is shard \d\d of 60, and each is an open file \(ulimit -n\)", done.stderr)
+
+
 # ---- Ends that nobody wished for ----
 
 
