@@ -123,7 +123,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_put_bytes(dlpark_fi
 /**
  * Writes tensors of an open file as they are there, without a way through this process where the system has one
  * (copy_file_range): those that lie side by side in both files are one piece. A tensor that is compressed, column-major or
- * big-endian in its file is loaded, and then written.
+ * big-endian in its file goes through memory, a piece at a time.
  *
  * @param index    in. The number of the first among the parts.
  * @param count    in. How many.

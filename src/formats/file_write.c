@@ -383,17 +383,36 @@ static dlpark_status file_write_extend(dlpark_file_writer *writer, file_write_ru
     return DLPARK_OK;
 }
 
-static dlpark_status file_write_loaded(dlpark_file_writer *writer, size_t index, const dlpark_file *file,
+/* Some elements of a tensor that is not in its file as it is written. */
+static dlpark_status file_write_piece(dlpark_file_writer *writer, size_t index, const dlpark_file *file, int64_t tensor,
+                                      int64_t first, int64_t count, dlpark_error *err)
+{
+    dlpark_tensor piece = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+    const dlpark_tensor_desc desc = {
+        .dtype = writer->parts[index].dtype, .ndim = 1, .shape = DLPARK_DIMS((const int64_t *)&count)};
+
+    DLPARK_TRY(dlpark_tensor_alloc(&piece, &desc, &view, err));
+    dlpark_status status = dlpark_file_read_range(file, tensor, first, &view, err);
+    if (status == DLPARK_OK)
+        status = dlpark_file_writer_put_range(writer, index, first, &view, err);
+    dlpark_tensor_release(&piece);
+    return status;
+}
+
+/* All of them. */
+static dlpark_status file_write_pieces(dlpark_file_writer *writer, size_t index, const dlpark_file *file,
                                        int64_t tensor, dlpark_error *err)
 {
-    dlpark_tensor loaded = DLPARK_TENSOR_EMPTY;
-    dlpark_view view;
+    const file_write_part *part = &writer->parts[index];
+    int64_t numel = 1, piece = (int64_t)FILE_WRITE_TILE; /* a multiple of 8: each begins at a byte */
 
-    DLPARK_TRY(dlpark_file_load(file, tensor, &loaded, err));
-    dlpark_tensor_view(&loaded, &view);
-    dlpark_status status = dlpark_file_writer_put(writer, index, &view, err);
-    dlpark_tensor_release(&loaded);
-    return status;
+    for (int32_t i = 0; i < part->ndim; i++)
+        numel *= part->shape[i];
+    for (int64_t first = 0; first < numel; first += piece)
+        DLPARK_TRY(
+            file_write_piece(writer, index, file, tensor, first, numel - first < piece ? numel - first : piece, err));
+    return DLPARK_OK;
 }
 
 static dlpark_status file_write_from(dlpark_file_writer *writer, file_write_run *run, size_t index,
@@ -414,7 +433,7 @@ static dlpark_status file_write_from(dlpark_file_writer *writer, file_write_run 
                                 (unsigned long long)entry.nbytes);
     const dlpark__index_type *type = &file->index.types[file->index.entries[tensor].type];
     if ((entry.flags & (DLPARK_FILE_COMPRESSED | DLPARK_FILE_COLUMN_MAJOR)) != 0 || type->is_big_endian)
-        return file_write_loaded(writer, index, file, tensor, err);
+        return file_write_pieces(writer, index, file, tensor, err);
     return file_write_extend(writer, run, index, dlpark__file_source(file, tensor), entry.offset, err);
 }
 

@@ -527,73 +527,144 @@ static void tensors_of_a_file_are_what_was_declared(void **state)
     tensor_file_end(&made);
 }
 
-static dlpark_status no_bytes(const dlpark_file *file, int64_t index, uint64_t begin, unsigned char *to,
-                              uint64_t nbytes, dlpark_error *err)
+static int unpacked; /* calls that gave bytes */
+
+static dlpark_status unpack(const dlpark_file *file, int64_t index, uint64_t begin, unsigned char *to, uint64_t nbytes,
+                            dlpark_error *err)
 {
     (void)file;
     for (uint64_t i = 0; i < nbytes; i++)
-        to[i] = (unsigned char)(100 + begin + i);
+        to[i] = (unsigned char)(100 + (begin + i) % 101);
+    unpacked += index == 0;
     return index == 0 ? DLPARK_OK : dlpark_error_set(err, DLPARK_E_FORMAT, "of it no bytes can be made");
 }
 
-/* What does not lie in its file as it is to be written goes through memory. */
-static void other_layouts_are_loaded(void **state)
+/* A file whose format has what safetensors has not: tensors that are packed, and the other byte order. */
+typedef struct strange {
+    tensor_file made;
+    dlpark_file *file;
+    dlpark__format format;
+    dlpark__index_type types[32];
+    dlpark_file_entry entries[2];
+    dlpark_file_part parts[2];
+} strange;
+
+static void strange_begin(strange *own, const char *header, size_t nbytes, bool is_big_endian, int packed)
 {
-    tensor_file made = tensor_file_text("{'a':{'dtype':'U8','shape':[2,2],'data_offsets':[0,4]},"
-                                        "'b':{'dtype':'U16','shape':[2],'data_offsets':[4,8]}}",
-                                        8);
+    own->made = tensor_file_text(header, nbytes);
+    own->file = NULL;
+    assert_ok(dlpark_file_open_memory(&own->file, own->made.bytes, own->made.nbytes, NULL, NULL, NULL, e));
+    own->format = *own->file->format;
+    own->format.read_bytes = unpack;
+    for (int i = 0; i < 22; i++) {
+        own->types[i] = own->file->index.types[i];
+        own->types[i].is_big_endian = is_big_endian;
+    }
+    own->file->format = &own->format;
+    own->file->index.types = own->types;
+    for (int i = 0; i < 2; i++) {
+        dlpark_file_entry *entry = &own->entries[i];
+        own->file->index.entries[i].is_compressed = packed == i;
+        assert_ok(dlpark_file_entry_get(own->file, i, entry, e));
+        own->parts[i] = (dlpark_file_part){
+            .name = entry->name, .name_nbytes = 1, .dtype = entry->dtype, .ndim = entry->ndim, .shape = entry->shape};
+    }
+}
+
+static void strange_end(strange *own)
+{
+    dlpark_file_release(&own->file);
+    tensor_file_end(&own->made);
+}
+
+static const char strange_text[] = "{'a':{'dtype':'U8','shape':[2,2],'data_offsets':[0,4]},"
+                                   "'b':{'dtype':'U16','shape':[2],'data_offsets':[4,8]}}";
+
+/* What does not lie in its file as it is to be written goes through memory. */
+static void other_layouts_go_through_memory(void **state)
+{
+    static const unsigned char expected[][8] = {/* u16 comes first */
+                                                {5, 6, 7, 8, 1, 2, 3, 4},
+                                                {6, 5, 8, 7, 1, 2, 3, 4},
+                                                {5, 6, 7, 8, 100, 101, 102, 103}};
     tensor_file_path path = somewhere();
-    const int64_t numbers[] = {0, 1};
 
     (void)state;
-    for (int way = 0; way < 4; way++) {
-        dlpark_file *file = NULL;
+    for (int way = 0; way < 3; way++) {
+        strange own;
         dlpark_file_writer *writer = NULL;
-        dlpark_file_entry entries[2];
-        dlpark_file_part parts[2];
-        dlpark__index_type types[32];
         unsigned char bytes[8];
-        assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
-        dlpark__format format = *file->format;
-        format.read_bytes = no_bytes;
-        memcpy(types, file->index.types, 22 * sizeof *types);
-        for (int i = 0; i < 22; i++)
-            types[i].is_big_endian = way == 1;
-        file->format = &format;
-        file->index.types = types;
-        file->index.entries[0].is_compressed = way == 2;
-        file->index.entries[1].is_compressed = way == 3;
-        for (int i = 0; i < 2; i++) {
-            assert_ok(dlpark_file_entry_get(file, i, &entries[i], e));
-            parts[i] = (dlpark_file_part){.name = entries[i].name,
-                                          .name_nbytes = 1,
-                                          .dtype = entries[i].dtype,
-                                          .ndim = entries[i].ndim,
-                                          .shape = entries[i].shape};
-        }
-        assert_ok(dlpark_file_writer_open(&writer, path.text, parts, 2, NULL, e));
-        if (way == 3) {
-            assert_fails(DLPARK_E_FORMAT, "of it no bytes",
-                         dlpark_file_writer_put_from(writer, 0, 2, file, numbers, e));
-            dlpark_file_writer_release(&writer);
-            dlpark_file_release(&file);
-            continue;
-        }
-        assert_ok(dlpark_file_writer_put_from(writer, 0, 2, file, numbers, e));
+        strange_begin(&own, strange_text, 8, way == 1, way == 2 ? 0 : -1);
+        assert_ok(dlpark_file_writer_open(&writer, path.text, own.parts, 2, NULL, e));
+        assert_ok(dlpark_file_writer_put_from(writer, 0, 2, own.file, (const int64_t[]){0, 1}, e));
         assert_ok(dlpark_file_writer_finish(&writer, e));
         FILE *raw = fopen(path.text, "rb");
+        assert_non_null(raw);
         assert_int_equal(fseek(raw, -8, SEEK_END), 0);
         assert_int_equal(fread(bytes, 1, 8, raw), 8);
         fclose(raw);
-        static const unsigned char expected[][8] = {/* u16 comes first */
-                                                    {5, 6, 7, 8, 1, 2, 3, 4},
-                                                    {6, 5, 8, 7, 1, 2, 3, 4},
-                                                    {5, 6, 7, 8, 100, 101, 102, 103}};
         assert_memory_equal(bytes, expected[way], 8);
-        dlpark_file_release(&file);
+        strange_end(&own);
     }
     tensor_file_drop(&path);
-    tensor_file_end(&made);
+}
+
+static void large_tensors_go_through_memory_in_pieces(void **state)
+{
+    enum { NUMEL = 2 * 1048576 + 3 };
+    tensor_file_path path = somewhere();
+    strange own;
+    dlpark_file_writer *writer = NULL;
+    unsigned char *bytes = malloc(NUMEL);
+
+    (void)state;
+    assert_non_null(bytes);
+    strange_begin(&own,
+                  "{'a':{'dtype':'U8','shape':[2097155],'data_offsets':[0,2097155]},"
+                  "'b':{'dtype':'U8','shape':[0],'data_offsets':[2097155,2097155]}}",
+                  NUMEL, false, 0);
+    assert_ok(dlpark_file_writer_open(&writer, path.text, own.parts, 2, NULL, e));
+    unpacked = 0;
+    assert_ok(dlpark_file_writer_put_from(writer, 0, 2, own.file, (const int64_t[]){0, 1}, e));
+    assert_int_equal(unpacked, 3);
+    assert_ok(dlpark_file_writer_finish(&writer, e));
+    FILE *raw = fopen(path.text, "rb");
+    assert_non_null(raw);
+    assert_int_equal(fseek(raw, -NUMEL, SEEK_END), 0);
+    assert_int_equal(fread(bytes, 1, NUMEL, raw), NUMEL);
+    fclose(raw);
+    for (int i = 0; i < NUMEL; i++)
+        assert_int_equal(bytes[i], 100 + i % 101);
+    free(bytes);
+    strange_end(&own);
+    tensor_file_drop(&path);
+}
+
+static void what_fails_on_the_way_through_memory(void **state)
+{
+    tensor_file_path path = somewhere();
+
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        strange own;
+        dlpark_error err = {.message = ""};
+        dlpark_file_writer *writer = NULL;
+        strange_begin(&own, strange_text, 8, false, way == 0 ? 1 : 0);
+        assert_ok(dlpark_file_writer_open(&writer, path.text, own.parts, 2, NULL, e));
+        if (way == 1)
+            failing_alloc_arm(1);
+        if (way == 2)
+            fail_writes_from(1);
+        dlpark_status status = dlpark_file_writer_put_from(writer, 0, 2, own.file, (const int64_t[]){0, 1}, &err);
+        failing_alloc_arm(0);
+        fail_writes_from(0);
+        assert_int_equal(status, way == 0 ? DLPARK_E_FORMAT : way == 1 ? DLPARK_E_MEMORY : DLPARK_E_IO);
+        assert_int_equal(err.status, status);
+        dlpark_file_writer_release(&writer);
+        assert_old(&path);
+        strange_end(&own);
+    }
+    tensor_file_drop(&path);
 }
 
 static void a_full_disk_stops_what_comes_from_a_file(void **state)
@@ -643,7 +714,9 @@ int main(void)
         cmocka_unit_test(threads_fill_one_file),
         cmocka_unit_test(tensors_come_from_a_file),
         cmocka_unit_test(tensors_of_a_file_are_what_was_declared),
-        cmocka_unit_test(other_layouts_are_loaded),
+        cmocka_unit_test(other_layouts_go_through_memory),
+        cmocka_unit_test(large_tensors_go_through_memory_in_pieces),
+        cmocka_unit_test(what_fails_on_the_way_through_memory),
         cmocka_unit_test(a_full_disk_stops_what_comes_from_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
