@@ -98,18 +98,12 @@ static dlpark_status file_read(dlpark_file *file, dlpark__source *source, const 
 }
 
 /* All but the source. */
-static void file_forget(dlpark_file *file)
+static void file_end(dlpark_file *file)
 {
     if (file->state != NULL)
         file->format->end(file->state);
     dlpark__index_end(&file->index);
     dlpark__shards_end(&file->shards);
-}
-
-static void file_end(dlpark_file *file)
-{
-    file_forget(file);
-    dlpark__source_release(file->source);
 }
 
 /* All that was opened, into memory. */
@@ -137,7 +131,7 @@ static dlpark_status file_make(dlpark_file **out, dlpark__source *source, const 
     if (status == DLPARK_OK && file->options.access == DLPARK_FILE_ACCESS_READ)
         status = file_take(file, err);
     if (status != DLPARK_OK) {
-        file_forget(file);
+        file_end(file);
         free(file);
         return status;
     }

@@ -193,7 +193,8 @@ static dlpark_status shards_read_one(shards_reader *reader, size_t number, dlpar
     dlpark__shard *shard = &reader->job->shards->items[number];
     dlpark__file_faults *all = reader->job->faults, faults = *all;
     dlpark__index own = {0};
-    dlpark__format_job job = {shard->source, {0}, reader->job->options, &own, &faults, NULL, NULL};
+    dlpark__format_job job = {
+        .source = shard->source, .options = reader->job->options, .index = &own, .faults = &faults};
     size_t nbytes = shard->source->nbytes < sizeof job.head ? (size_t)shard->source->nbytes : sizeof job.head;
     size_t listed = all->count < all->capacity ? all->count : all->capacity;
     dlpark_file_name shown = shards_shown(shard);
@@ -334,7 +335,7 @@ static dlpark_status shards_plan(dlpark__write_plan *plan, const dlpark_file_par
 {
     (void)parts;
     (void)options;
-    *plan = (dlpark__write_plan){NULL, 0, NULL, 0};
+    *plan = (dlpark__write_plan){.head = NULL};
     return dlpark_error_set(err, DLPARK_E_UNSUPPORTED,
                             "an index file holds no tensors, and %zu were given: write the shards, and then "
                             "dlpark_file_save_index(), or let `dlpark split` do it",

@@ -26,8 +26,11 @@ static void read_again(reading *made, const void *bytes, size_t nbytes)
         return;
     made->faults.file = &made->source->name;
     made->faults.err = &made->err;
-    const dlpark__format_job job = {made->source,  {0}, &made->options, &made->index, &made->faults,
-                                    &made->shards, NULL};
+    const dlpark__format_job job = {.source = made->source,
+                                    .options = &made->options,
+                                    .index = &made->index,
+                                    .faults = &made->faults,
+                                    .shards = &made->shards};
     made->status = dlpark__shards_map_read(&made->map, &job, &made->err);
 }
 
