@@ -1,5 +1,5 @@
 #!/bin/sh
-# Usage: install_test.sh static|shared [WITH_IMAGE [PYTHON]]
+# Usage: [WITH_ZLIB=1] install_test.sh static|shared [WITH_IMAGE [PYTHON]]
 # Installs dlpark as a package would, moves the prefix elsewhere, and is then a stranger: builds programs outside of
 # the source tree by find_package and by pkg-config, in C and C++17, runs them and compares what they print.
 # Of shared libraries it also reads which symbols they export and which libraries they need. With PYTHON, which needs its
@@ -8,6 +8,7 @@ set -eu
 
 kind=$1
 with_image=${2:-0}
+with_zlib=${WITH_ZLIB:-0}
 python=${3:-}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -51,7 +52,7 @@ install_and_move()
     with_kit=OFF
     [ -z "$python" ] || with_kit=ON
     quietly "$CMAKE" -S "$root" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$CC" \
-        -DBUILD_SHARED_LIBS=$shared -DDLPARK_IMAGE="$with_image" -DDLPARK_KIT=$with_kit -DCMAKE_INSTALL_PREFIX="$work/first" \
+        -DBUILD_SHARED_LIBS=$shared -DDLPARK_IMAGE="$with_image" -DDLPARK_ZLIB="$with_zlib" -DDLPARK_KIT=$with_kit -DCMAKE_INSTALL_PREFIX="$work/first" \
         -DCMAKE_INSTALL_LIBDIR=lib
     quietly "$CMAKE" --build "$work/build" --parallel 2
     quietly "$CMAKE" --install "$work/build"
@@ -174,10 +175,15 @@ if [ "$with_image" = 1 ]; then
     by_cmake image image.c
     by_pkgconfig dlpark-image image.c
 fi
+if [ "$with_zlib" = 1 ]; then
+    by_cmake zlib zlib.c
+    by_pkgconfig dlpark-zlib zlib.c
+fi
 if [ "$kind" = shared ]; then
     exports_only_ours "$work/prefix/lib/libdlpark.so"
     needs_only_libc "$work/prefix/lib/libdlpark.so"
     [ "$with_image" = 0 ] || exports_only_ours "$work/prefix/lib/libdlpark-image.so"
+    [ "$with_zlib" = 0 ] || exports_only_ours "$work/prefix/lib/libdlpark-zlib.so"
 fi
 if [ -n "$python" ]; then
     as_extension

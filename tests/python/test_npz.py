@@ -19,6 +19,8 @@ import pytest
 import dlpark
 from dlpark import _files
 
+CASES = pathlib.Path(__file__).resolve().parent.parent / "cases" / "npz"
+
 ARRAYS = {
     "weight": np.arange(12, dtype="f4").reshape(3, 4),
     "fortran": np.asfortranarray(np.arange(6, dtype="i2").reshape(2, 3)),
@@ -345,7 +347,7 @@ def test_the_command_reads_and_writes_archives(tmp_path, command):
 # Why dlpark refuses what NumPy reads: docs/tensor-files.md. Rules of dlpark_file_check().
 STRICTER = {
     "end", "zip64", "disks", "directory", "count", "extra", "prepended", "hole", "overlap", "outside", "local", "descriptor",
-    "encrypted", "flags", "size", "ratio", "name", "duplicate", "npy",
+    "encrypted", "flags", "method", "size", "ratio", "name", "duplicate", "npy", "dtype",
 }  # fmt: skip
 
 
@@ -368,6 +370,26 @@ def ours_reads(path):
             return {name: file.load(name).numpy() for name in file}, None
     except ValueError:
         return None, faults[0][0] if faults else "load"
+
+
+def rows():
+    table = CASES / "expected.tsv"
+    return [line.split("\t") for line in table.read_text().splitlines()[1:]]
+
+
+@pytest.mark.parametrize(("name", "verdict", "numpy", "content"), rows())
+def test_cases_have_their_verdicts(name, verdict, numpy, content):
+    ours, rule = ours_reads(CASES / name)
+    assert (rule or "ok") == verdict
+    found = "; ".join(f"{key} {array.dtype.str} {list(array.shape)}" for key, array in (ours or {}).items())
+    assert found == content
+    if np.__version__.startswith("2.4."):
+        assert (numpy_reads((CASES / name).read_bytes()) is not None) == (numpy == "ok")
+    assert verdict == "ok" or numpy == "refused" or verdict in STRICTER
+
+
+def test_every_case_is_in_the_table():
+    assert sorted(path.name for path in CASES.iterdir()) == sorted([row[0] for row in rows()] + ["expected.tsv"])
 
 
 def seeds():
