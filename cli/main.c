@@ -30,7 +30,8 @@ static void main_print_help(void)
            "  dlpark info model.safetensors\n"
            "  dlpark check *.safetensors\n"
            "  dlpark show model.safetensors 'lm_head.weight[0:2, :8]'\n"
-           "  dlpark convert model.safetensors half.safetensors --dtype f16\n");
+           "  dlpark convert model.safetensors half.safetensors --dtype f16\n"
+           "  dlpark merge model.safetensors.index.json model.safetensors\n");
 }
 
 static const cli_verb *main_find(const char *name)
