@@ -444,7 +444,7 @@ def test_numpy_is_an_oracle(tmp_path):
     """What dlpark reads NumPy reads, and sees the same; what only NumPy reads is refused by a rule that is written down."""
     chance = random.Random(20260)
     path, both, only, originals = tmp_path / "x.npz", 0, {}, seeds()
-    for _ in range(3000):
+    for _ in range(2000):
         data = changed(chance, chance.choice(originals))
         path.write_bytes(data)
         ours, rule = ours_reads(path)
@@ -457,7 +457,7 @@ def test_numpy_is_an_oracle(tmp_path):
         both += theirs is not None
         for name, array in (theirs or {}).items():
             np.testing.assert_array_equal(ours[name], array.astype(array.dtype.newbyteorder("=")), strict=True)
-    assert both > 100, both
+    assert both > 60, both
     assert set(only) <= STRICTER, only
 
 

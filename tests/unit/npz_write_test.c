@@ -301,21 +301,16 @@ static void parts_that_are_refused(void **state)
 static void names_have_a_limit_together(void **state)
 {
     enum { COUNT = 1526, NAME = 65531 };
-    char *text = malloc(NAME + COUNT);
+    char *text = malloc(NAME);
     dlpark_file_part *parts = calloc(COUNT, sizeof *parts);
     dlpark__write_plan plan;
 
     (void)state;
     assert_true(text != NULL && parts != NULL);
-    memset(text, 'x', NAME + COUNT);
+    memset(text, 'x', NAME);
     for (size_t i = 0; i < COUNT; i++)
-        parts[i] =
-            (dlpark_file_part){.name = text, .name_nbytes = NAME - i, .dtype = DLPARK_U8, .ndim = 1, .shape = three};
+        parts[i] = (dlpark_file_part){.name = text, .name_nbytes = NAME, .dtype = DLPARK_U8, .ndim = 1, .shape = three};
     dlpark_error err;
-    assert_int_equal(dlpark__npz_plan(&plan, parts, COUNT, &npz, &err), DLPARK_OK);
-    dlpark__write_plan_end(&plan);
-    for (size_t i = 0; i < COUNT; i++)
-        parts[i].name_nbytes = NAME;
     assert_int_equal(dlpark__npz_plan(&plan, parts, COUNT, &npz, &err), DLPARK_E_LIMIT);
     assert_non_null(strstr(err.message, "the names have more than 100000000 bytes"));
     free(text);
