@@ -1,37 +1,12 @@
 /* Files that are written: a plan, a temporary file, and the elements of views into their places. */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../core/internal.h"
-#include "copy_range.h"
 #include "crc32.h"
+#include "file_writer.h"
 #include "format.h"
-#include "replace.h"
 #include "swap.h"
-
-/* Of strided elements so many bytes are packed at a time. */
-#define FILE_WRITE_TILE ((size_t)1 << 20)
-
-/* A tensor that was declared. */
-typedef struct file_write_part {
-    dlpark_file_name name; /* for messages */
-    dlpark__write_place place;
-    DLDataType dtype;
-    int32_t ndim;
-    int64_t *shape;               /* in `extents` of the writer */
-    _Atomic(uint64_t) nbytes_put; /* so far */
-} file_write_part;
-
-struct dlpark_file_writer {
-    dlpark__replace file;
-    file_write_part *parts;
-    int64_t *extents;
-    size_t count;
-    bool sync;
-    dlpark__write_plan plan; /* what of it is used at the end: `finish` and its state */
-    _Atomic(uint32_t) *sums; /* of each part; NULL: nobody asks */
-};
 
 /* ---- Begin ---- */
 
@@ -90,7 +65,7 @@ static bool file_write_keep(dlpark_file_writer *writer, const dlpark__write_plan
     int64_t *shape = writer->extents;
     for (size_t i = 0; i < writer->count; i++) {
         dlpark__write_kind kind = dlpark__write_kind_of(&parts[i]);
-        file_write_part *part = &writer->parts[i];
+        dlpark__file_writer_part *part = &writer->parts[i];
         part->name = dlpark__write_name(&parts[i]);
         part->place = plan->places[i];
         part->dtype = kind.dtype;
@@ -157,7 +132,7 @@ dlpark_status dlpark_file_writer_open(dlpark_file_writer **out, const char *path
 
 /* ---- Elements ---- */
 
-static dlpark_status file_write_place(dlpark_file_writer *writer, file_write_part *part, uint64_t offset,
+static dlpark_status file_write_place(dlpark_file_writer *writer, dlpark__file_writer_part *part, uint64_t offset,
                                       unsigned char *bytes, size_t nbytes, bool is_ours, dlpark_error *err)
 {
     if (DLPARK__IS_BIG_ENDIAN && is_ours)
@@ -180,7 +155,7 @@ static int32_t file_write_inner(const dlpark_view *view, uint64_t *nbytes)
     *nbytes = bits / 8;
     while (first > 0) {
         uint64_t extent = (uint64_t)view->shape[first - 1];
-        if (extent > FILE_WRITE_TILE * 8 / bits)
+        if (extent > DLPARK__FILE_WRITER_TILE * 8 / bits)
             break;
         bits *= extent;
         first--;
@@ -230,7 +205,7 @@ static dlpark_status file_write_select(const file_write_tile *tile, dlpark_view 
     return dlpark_view_slice(to, 0, 0, count, 1, err);
 }
 
-static dlpark_status file_write_tiles(dlpark_file_writer *writer, file_write_part *part, file_write_tile *tile,
+static dlpark_status file_write_tiles(dlpark_file_writer *writer, dlpark__file_writer_part *part, file_write_tile *tile,
                                       dlpark_error *err)
 {
     do {
@@ -246,8 +221,8 @@ static dlpark_status file_write_tiles(dlpark_file_writer *writer, file_write_par
 
 /* Packs what is not compact, a tile at a time; sub-byte elements whose rows end within a byte all at once. `offset` is where
  * they begin in the tensor. */
-static dlpark_status file_write_strided(dlpark_file_writer *writer, file_write_part *part, const dlpark_view *view,
-                                        uint64_t offset, dlpark_error *err)
+static dlpark_status file_write_strided(dlpark_file_writer *writer, dlpark__file_writer_part *part,
+                                        const dlpark_view *view, uint64_t offset, dlpark_error *err)
 {
     dlpark_tensor packed = DLPARK_TENSOR_EMPTY;
     file_write_tile tile = {.view = view, .rows = -1, .offset = offset};
@@ -258,7 +233,7 @@ static dlpark_status file_write_strided(dlpark_file_writer *writer, file_write_p
     memcpy(shape, view->shape, (size_t)view->ndim * sizeof *shape);
     if (inner > 0) {
         tile.rows = inner - 1;
-        tile.count = nbytes < FILE_WRITE_TILE ? (int64_t)(FILE_WRITE_TILE / nbytes) : 1;
+        tile.count = nbytes < DLPARK__FILE_WRITER_TILE ? (int64_t)(DLPARK__FILE_WRITER_TILE / nbytes) : 1;
         tile.count = tile.count < shape[tile.rows] ? tile.count : shape[tile.rows];
         shape[tile.rows] = tile.count;
     }
@@ -271,14 +246,14 @@ static dlpark_status file_write_strided(dlpark_file_writer *writer, file_write_p
     return status;
 }
 
-static dlpark_status file_write_check_index(const dlpark_file_writer *writer, size_t index, dlpark_error *err)
+dlpark_status dlpark__file_writer_check_index(const dlpark_file_writer *writer, size_t index, dlpark_error *err)
 {
     if (index < writer->count)
         return DLPARK_OK;
     return dlpark_error_set(err, DLPARK_E_INDEX, "there is no tensor %zu, %zu were declared", index, writer->count);
 }
 
-static dlpark_status file_write_check(const file_write_part *part, const dlpark_view *view, dlpark_error *err)
+static dlpark_status file_write_check(const dlpark__file_writer_part *part, const dlpark_view *view, dlpark_error *err)
 {
     if (!dlpark_dtype_equal(view->dtype, part->dtype))
         return dlpark_error_set(err, DLPARK_E_DTYPE, "tensor '%s' was declared as %s, and is %s", part->name.text,
@@ -290,8 +265,8 @@ static dlpark_status file_write_check(const file_write_part *part, const dlpark_
 }
 
 /* Elements from a byte of the tensor on. */
-static dlpark_status file_write_elements(dlpark_file_writer *writer, file_write_part *part, const dlpark_view *view,
-                                         uint64_t offset, dlpark_error *err)
+static dlpark_status file_write_elements(dlpark_file_writer *writer, dlpark__file_writer_part *part,
+                                         const dlpark_view *view, uint64_t offset, dlpark_error *err)
 {
     bool is_padded = (view->flags & DLPARK_VIEW_PADDED) != 0 && view->dtype.bits < 8;
 
@@ -305,8 +280,8 @@ static dlpark_status file_write_elements(dlpark_file_writer *writer, file_write_
 dlpark_status dlpark_file_writer_put(dlpark_file_writer *writer, size_t index, const dlpark_view *view,
                                      dlpark_error *err)
 {
-    DLPARK_TRY(file_write_check_index(writer, index, err));
-    file_write_part *part = &writer->parts[index];
+    DLPARK_TRY(dlpark__file_writer_check_index(writer, index, err));
+    dlpark__file_writer_part *part = &writer->parts[index];
     DLPARK_TRY(file_write_check(part, view, err));
     if (view->ndim != part->ndim || memcmp(view->shape, part->shape, (size_t)part->ndim * sizeof *part->shape) != 0)
         return dlpark_error_set(err, DLPARK_E_SHAPE, "tensor '%s' was declared as %s, and is %s", part->name.text,
@@ -318,8 +293,8 @@ dlpark_status dlpark_file_writer_put(dlpark_file_writer *writer, size_t index, c
 dlpark_status dlpark_file_writer_put_range(dlpark_file_writer *writer, size_t index, int64_t first,
                                            const dlpark_view *view, dlpark_error *err)
 {
-    DLPARK_TRY(file_write_check_index(writer, index, err));
-    file_write_part *part = &writer->parts[index];
+    DLPARK_TRY(dlpark__file_writer_check_index(writer, index, err));
+    dlpark__file_writer_part *part = &writer->parts[index];
     DLPARK_TRY(file_write_check(part, view, err));
     uint64_t numel = 1, count = (uint64_t)dlpark_view_numel(view);
     uint64_t bits = (uint64_t)part->dtype.bits * part->dtype.lanes;
@@ -338,115 +313,13 @@ dlpark_status dlpark_file_writer_put_range(dlpark_file_writer *writer, size_t in
 dlpark_status dlpark_file_writer_put_bytes(dlpark_file_writer *writer, size_t index, uint64_t offset, const void *bytes,
                                            size_t nbytes, dlpark_error *err)
 {
-    DLPARK_TRY(file_write_check_index(writer, index, err));
-    file_write_part *part = &writer->parts[index];
+    DLPARK_TRY(dlpark__file_writer_check_index(writer, index, err));
+    dlpark__file_writer_part *part = &writer->parts[index];
     if (offset > part->place.nbytes || nbytes > part->place.nbytes - offset)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "bytes %llu to %llu of tensor '%s': it has %llu",
                                 (unsigned long long)offset, (unsigned long long)offset + nbytes, part->name.text,
                                 (unsigned long long)part->place.nbytes);
     return file_write_place(writer, part, offset, dlpark__unconst(bytes), nbytes, false, err);
-}
-
-/* ---- From a file ---- */
-
-/* Tensors that lie side by side in both files: parts `first` up to `past` of the writer. */
-typedef struct file_write_run {
-    const dlpark__source *source;
-    size_t first, past;
-    uint64_t from, to, nbytes;
-} file_write_run;
-
-/* Writes the run, if there is one, and leaves none. */
-static dlpark_status file_write_flush(dlpark_file_writer *writer, file_write_run *run, dlpark_error *err)
-{
-    if (run->source != NULL)
-        DLPARK_TRY(dlpark__copy_range(run->source, run->from, &writer->file, run->to, run->nbytes, err));
-    for (size_t i = run->first; i < run->past; i++)
-        (void)atomic_fetch_add_explicit(&writer->parts[i].nbytes_put, writer->parts[i].place.nbytes,
-                                        memory_order_relaxed);
-    *run = (file_write_run){.source = NULL};
-    return DLPARK_OK;
-}
-
-/* Puts a tensor behind the run, or begins another with it. */
-static dlpark_status file_write_extend(dlpark_file_writer *writer, file_write_run *run, size_t index,
-                                       const dlpark__source *source, uint64_t from, dlpark_error *err)
-{
-    dlpark__write_place place = writer->parts[index].place;
-
-    if (run->source != source || run->from + run->nbytes != from || run->to + run->nbytes != place.offset) {
-        DLPARK_TRY(file_write_flush(writer, run, err));
-        *run = (file_write_run){source, index, index, from, place.offset, 0};
-    }
-    run->past = index + 1;
-    run->nbytes += place.nbytes;
-    return DLPARK_OK;
-}
-
-/* Some elements of a tensor that is not in its file as it is written. */
-static dlpark_status file_write_piece(dlpark_file_writer *writer, size_t index, const dlpark_file *file, int64_t tensor,
-                                      int64_t first, int64_t count, dlpark_error *err)
-{
-    dlpark_tensor piece = DLPARK_TENSOR_EMPTY;
-    dlpark_view view;
-    const dlpark_tensor_desc desc = {
-        .dtype = writer->parts[index].dtype, .ndim = 1, .shape = DLPARK_DIMS((const int64_t *)&count)};
-
-    DLPARK_TRY(dlpark_tensor_alloc(&piece, &desc, &view, err));
-    dlpark_status status = dlpark_file_read_range(file, tensor, first, &view, err);
-    if (status == DLPARK_OK)
-        status = dlpark_file_writer_put_range(writer, index, first, &view, err);
-    dlpark_tensor_release(&piece);
-    return status;
-}
-
-/* All of them. */
-static dlpark_status file_write_pieces(dlpark_file_writer *writer, size_t index, const dlpark_file *file,
-                                       int64_t tensor, dlpark_error *err)
-{
-    const file_write_part *part = &writer->parts[index];
-    int64_t numel = 1, piece = (int64_t)FILE_WRITE_TILE; /* a multiple of 8: each begins at a byte */
-
-    for (int32_t i = 0; i < part->ndim; i++)
-        numel *= part->shape[i];
-    for (int64_t first = 0; first < numel; first += piece)
-        DLPARK_TRY(
-            file_write_piece(writer, index, file, tensor, first, numel - first < piece ? numel - first : piece, err));
-    return DLPARK_OK;
-}
-
-static dlpark_status file_write_from(dlpark_file_writer *writer, file_write_run *run, size_t index,
-                                     const dlpark_file *file, int64_t tensor, dlpark_error *err)
-{
-    const file_write_part *part = &writer->parts[index];
-    dlpark_file_entry entry;
-
-    DLPARK_TRY(dlpark_file_entry_get(file, tensor, &entry, err));
-    if (!dlpark_dtype_equal(entry.dtype, part->dtype))
-        return dlpark_error_set(err, DLPARK_E_DTYPE, "tensor '%s' was declared as %s, and is %s in its file",
-                                part->name.text, dlpark_dtype_name(part->dtype).text,
-                                dlpark_dtype_name(entry.dtype).text);
-    if (entry.ndim != part->ndim || memcmp(entry.shape, part->shape, (size_t)part->ndim * sizeof *part->shape) != 0)
-        return dlpark_error_set(err, DLPARK_E_SHAPE,
-                                "tensor '%s' was declared as %s, and is of %d dimensions, %llu bytes, in its file",
-                                part->name.text, dlpark__layout_list(part->ndim, part->shape).text, (int)entry.ndim,
-                                (unsigned long long)entry.nbytes);
-    const dlpark__index_type *type = &file->index.types[file->index.entries[tensor].type];
-    if ((entry.flags & (DLPARK_FILE_COMPRESSED | DLPARK_FILE_COLUMN_MAJOR)) != 0 || type->is_big_endian)
-        return file_write_pieces(writer, index, file, tensor, err);
-    return file_write_extend(writer, run, index, dlpark__file_source(file, tensor), entry.offset, err);
-}
-
-dlpark_status dlpark_file_writer_put_from(dlpark_file_writer *writer, size_t index, size_t count,
-                                          const dlpark_file *file, const int64_t *tensors, dlpark_error *err)
-{
-    file_write_run run = {.source = NULL};
-
-    for (size_t i = 0; i < count; i++) {
-        DLPARK_TRY(file_write_check_index(writer, index + i, err));
-        DLPARK_TRY(file_write_from(writer, &run, index + i, file, tensors[i], err));
-    }
-    return file_write_flush(writer, &run, err);
 }
 
 /* ---- End ---- */
@@ -467,7 +340,7 @@ void dlpark_file_writer_release(dlpark_file_writer **writer)
 static dlpark_status file_write_check_whole(dlpark_file_writer *writer, dlpark_error *err)
 {
     for (size_t i = 0; i < writer->count; i++) {
-        file_write_part *part = &writer->parts[i];
+        dlpark__file_writer_part *part = &writer->parts[i];
         unsigned long long put = atomic_load_explicit(&part->nbytes_put, memory_order_relaxed);
         if (put != part->place.nbytes)
             return dlpark_error_set(err, DLPARK_E_ARGUMENT, "tensor '%s' was given %llu of its %llu bytes",

@@ -471,3 +471,16 @@ def is_crc_of_stored(data):
                 except zipfile.BadZipFile as error:
                     return "CRC" in str(error)
     return False
+
+
+@pytest.mark.parametrize("source", ["model.safetensors", "model.gguf", "model.npz"])
+def test_what_is_copied_into_an_archive_has_its_check_sums(tmp_path, source):
+    """Bytes that go from file to file are summed up all the same, however large."""
+    tensors = {"large": np.arange(3 << 20, dtype=np.int32), "small": np.arange(5, dtype=np.int8), "row": np.zeros((1, 7), np.float32)}
+    dlpark.save(tmp_path / source, tensors)
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    subprocess.run([shutil.which("dlpark"), "convert", tmp_path / source, tmp_path / "out.npz"], check=True, env=environment)
+    with zipfile.ZipFile(tmp_path / "out.npz") as archive:
+        assert archive.testzip() is None
+    with np.load(tmp_path / "out.npz") as loaded:
+        assert set(loaded) == set(tensors) and all(np.array_equal(loaded[name], tensors[name]) for name in tensors)

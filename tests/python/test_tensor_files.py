@@ -195,7 +195,7 @@ def test_a_file_cut_short_is_an_error_where_it_is_loaded(tmp_path):
 @pytest.mark.parametrize(
     "arguments, error, text",
     [
-        ({"format": "npyy"}, ValueError, "format is 'npyy', expected one of 'safetensors', 'gguf'"),
+        ({"format": "npyy"}, ValueError, "format is 'npyy', expected one of 'safetensors', 'npy', 'npz', 'gguf', 'safetensors-index'"),
         ({"format": 3}, TypeError, "format must be a str, not int"),
         ({"float4": "x"}, ValueError, "float4 is 'x'"),
         ({"copy": "no"}, TypeError, "copy must be True or False, not 'no'"),
