@@ -152,6 +152,7 @@ typedef struct cli_elements {
     int64_t numel;
     int64_t done;
     dlpark_cast_options cast;
+    bool is_whole; /* `read` is all of it, not a piece */
     dlpark_tensor read_memory, cast_memory;
     dlpark_view read, converted; /* of the memory */
 } cli_elements;

@@ -12,6 +12,24 @@ static dlpark_status elements_alloc(dlpark_tensor *tensor, dlpark_view *view, DL
     return dlpark_tensor_alloc(tensor, &desc, view, err);
 }
 
+/* What is unpacked whole for each range, and in another order, is read once. */
+static bool elements_are_whole(const dlpark_file_entry *entry)
+{
+    const uint32_t both = DLPARK_FILE_COMPRESSED | DLPARK_FILE_COLUMN_MAJOR;
+
+    return (entry->flags & both) == both;
+}
+
+static dlpark_status elements_read_whole(cli_elements *elements, const dlpark_file_entry *entry, dlpark_error *err)
+{
+    const dlpark_tensor_desc desc = {.dtype = entry->dtype, .ndim = entry->ndim, .shape = DLPARK_DIMS(entry->shape)};
+
+    DLPARK_TRY(dlpark_tensor_alloc(&elements->read_memory, &desc, &elements->read, err));
+    DLPARK_TRY(dlpark_file_read(elements->file, elements->index, &elements->read, err));
+    elements->is_whole = true;
+    return dlpark_view_reshape(&elements->read, 1, &elements->numel, err);
+}
+
 dlpark_status cli_elements_begin(cli_elements *elements, const dlpark_file *file, int64_t index, DLDataType to,
                                  dlpark_error *err)
 {
@@ -23,7 +41,9 @@ dlpark_status cli_elements_begin(cli_elements *elements, const dlpark_file *file
         elements->numel *= entry.shape[i];
     elements->from = entry.dtype;
     int64_t piece = elements->numel < ELEMENTS_PIECE ? elements->numel : ELEMENTS_PIECE;
-    dlpark_status status = elements_alloc(&elements->read_memory, &elements->read, entry.dtype, piece, err);
+    dlpark_status status = elements_are_whole(&entry)
+                               ? elements_read_whole(elements, &entry, err)
+                               : elements_alloc(&elements->read_memory, &elements->read, entry.dtype, piece, err);
     if (status == DLPARK_OK && !dlpark_dtype_equal(entry.dtype, to))
         status = elements_alloc(&elements->cast_memory, &elements->converted, to, piece, err);
     if (status != DLPARK_OK)
@@ -44,8 +64,10 @@ dlpark_status cli_elements_next(cli_elements *elements, dlpark_view *piece, dlpa
     dlpark_view read;
 
     dlpark_view_copy(&read, &elements->read);
-    DLPARK_TRY(dlpark_view_slice(&read, 0, 0, count, 1, err));
-    DLPARK_TRY(dlpark_file_read_range(elements->file, elements->index, elements->done, &read, err));
+    int64_t begin = elements->is_whole ? elements->done : 0;
+    DLPARK_TRY(dlpark_view_slice(&read, 0, begin, begin + count, 1, err));
+    if (!elements->is_whole)
+        DLPARK_TRY(dlpark_file_read_range(elements->file, elements->index, elements->done, &read, err));
     elements->done += count;
     if (elements->cast_memory.managed == NULL) {
         dlpark_view_copy(piece, &read);

@@ -484,3 +484,12 @@ def test_what_is_copied_into_an_archive_has_its_check_sums(tmp_path, source):
         assert archive.testzip() is None
     with np.load(tmp_path / "out.npz") as loaded:
         assert set(loaded) == set(tensors) and all(np.array_equal(loaded[name], tensors[name]) for name in tensors)
+
+
+def test_deflated_column_major_arrays_are_unpacked_once(tmp_path, command):
+    """By pieces each of which would unpack all of it, this takes minutes; and the values are in their places."""
+    array = np.asfortranarray(np.arange(12 << 20, dtype=np.int32).reshape(3, 4 << 20) // 7)
+    np.savez_compressed(tmp_path / "f.npz", array=array)
+    command("convert", tmp_path / "f.npz", tmp_path / "c.npy", "--dtype", "i64")
+    assert np.array_equal(np.load(tmp_path / "c.npy"), array)
+    assert json.loads(command("stats", "--json", tmp_path / "f.npz"))["tensors"][0]["max"] == int(array.max())
