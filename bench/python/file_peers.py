@@ -246,6 +246,38 @@ def opening_groups(folder: Path, counts: list[int]) -> list[Group]:
     return groups
 
 
+def archive_groups(folder: Path, mib: int) -> list[Group]:
+    """npz: NumPy reads a member through Python's zipfile, and sums it up."""
+    tensors = numbers(mib)
+    compressible = {name: (tensor.view(np.uint32) >> 20).astype(np.float32) for name, tensor in tensors.items()}
+    stored, deflated = folder / "stored.npz", folder / "deflated.npz"
+    np.savez(stored, **tensors)
+    np.savez_compressed(deflated, **{name: tensor[: max(len(tensor) // 4, 1)] for name, tensor in compressible.items()})
+    packed = {name: tensor[: max(len(tensor) // 4, 1)] for name, tensor in compressible.items()}
+
+    def theirs(path):
+        with np.load(path) as archive:
+            return dict(archive)
+
+    return [
+        Group(
+            "npz, stored",
+            [
+                Case("dlpark, mapped and touched", lambda: touch(dlpark.load(stored)), lambda found: same(found, tensors), {"NumPy": 0.5}),
+                Case("dlpark, copied", lambda: dlpark.load(stored, copy=True), lambda found: same(found, tensors)),
+                Case("NumPy", lambda: theirs(stored), lambda found: same(found, tensors)),
+            ],
+        ),
+        Group(
+            "npz, deflated",
+            [
+                Case("dlpark", lambda: dlpark.load(deflated), lambda found: same(found, packed), {"NumPy": 1.0}),
+                Case("NumPy", lambda: theirs(deflated), lambda found: same(found, packed)),
+            ],
+        ),
+    ]
+
+
 # ---- Turns ----
 
 
@@ -301,6 +333,7 @@ def main() -> int:
         dlpark.save(path, tensors, format="safetensors")
         groups = opening_groups(folder, [1000] if options.quick else [1000, 80000])
         groups += [*reading_groups(library, path, tensors), saving_group(folder, tensors)]
+        groups += archive_groups(folder, 1 if options.quick else 256)
         for group in groups:
             if options.only not in group.name:
                 continue
