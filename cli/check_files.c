@@ -1,14 +1,15 @@
 /* dlpark check: whether files are right, and every fault of those that are not. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
-#include "command.h"
+#include "pictures.h"
 
 enum { CHECK_FORMAT, CHECK_STRICT, CHECK_QUIET, CHECK_JSON };
 
 static const cli_option check_options[] = {
-    {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
+    {"format", 0, "FORMAT", "no other: safetensors, npy, npz, gguf, safetensors-index, jpeg, png, webp"},
     {"strict", 0, NULL, "hazards count as faults"},
     {"quiet", 'q', NULL, "print nothing for files that are right"},
     {"json", 0, NULL, "for programs: the schema dlpark.check/1"},
@@ -75,13 +76,48 @@ static void check_write(cli_json *json, const check_found *found)
 
 /* ---- The verb ---- */
 
+/* What failed because of the file is a fault of it, told without the path, which stands before it. */
+static dlpark_status check_take_error(const char *path, const char *rule, dlpark_status status, check_found *found,
+                                      const dlpark_error *err)
+{
+    size_t head = strlen(path);
+    const char *message = err->message;
+
+    if (cli_exit_of(status) != CLI_FAULTY)
+        return status;
+    if (strncmp(message, path, head) == 0 && strncmp(message + head, ": ", 2) == 0)
+        message += head + 2;
+    found->count = 1;
+    found->list[0] = (dlpark_file_fault){.rule = rule};
+    snprintf(found->list[0].message, sizeof found->list[0].message, "%.255s", message);
+    return DLPARK_OK;
+}
+
+/* A picture is decoded: what is wrong with one is found in no other way, and the codec tells the first fault. */
+static dlpark_status check_find_in_picture(const char *path, check_found *found, dlpark_error *err)
+{
+    dlpark_file *file = NULL;
+    dlpark_status status = cli_picture_open(&file, path, false, true, err);
+
+    dlpark_file_release(&file);
+    found->count = 0;
+    return status != DLPARK_OK ? check_take_error(path, "picture", status, found, err) : DLPARK_OK;
+}
+
 /* Faults, or hazards of a file without any. */
 static dlpark_status check_find(const char *path, const dlpark_file_options *options, check_found *found,
                                 dlpark_error *err)
 {
     dlpark_file *file = NULL;
 
+    dlpark_file_format picture;
+
     found->is_hazards = false;
+    dlpark_status told = cli_picture_tell(path, options->format, &picture, err);
+    if (told != DLPARK_OK)
+        return check_take_error(path, "format", told, found, err);
+    if (picture != DLPARK_FILE_ANY)
+        return check_find_in_picture(path, found, err);
     DLPARK_TRY(dlpark_file_check(path, options, found->list, CHECK_FAULTS, &found->count, err));
     struct stat status;
     if (found->count != 0 || stat(path, &status) != 0 || !S_ISREG(status.st_mode)) /* a pipe can be read once */
@@ -162,10 +198,11 @@ const cli_verb cli_verb_check = {
             "are not aligned, names that a terminal would obey. It is told, and changes the\n"
             "exit code with --strict only. Of an index file its shards are checked too, and\n"
             "the byte of a fault that is in a shard is the shard's. The bytes of the tensors\n"
-            "are not read.",
+            "are not read; a picture is decoded, and told with its first fault.",
     .examples = "  dlpark check *.safetensors\n"
                 "  dlpark check --quiet downloads/*.safetensors || echo faulty\n"
-                "  dlpark check --strict --json model.safetensors\n",
+                "  dlpark check --strict --json model.safetensors\n"
+                "  dlpark check photos/*.jpg\n",
     .options = check_options,
     .noptions = sizeof check_options / sizeof check_options[0],
     .least = 1,

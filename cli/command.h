@@ -78,7 +78,7 @@ const char *cli_value(const cli_call *call, int option);
 /* Whether a name matches the patterns of --include, one of them if there are any, and none of --exclude. */
 bool cli_is_wanted(const cli_call *call, int include, int exclude, const char *name);
 
-/* The format of --format; false after telling that there is none of that name. */
+/* The format of --format, a picture's too (pictures.h); false after telling that there is none of that name. */
 bool cli_read_format(const cli_call *call, int option, dlpark_file_format *format);
 
 /* The bytes of --align, 0 where they are not asked for; false after telling that they are no alignment. */
@@ -94,6 +94,9 @@ bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options
 
 /* Opens an operand; else CLI_MISUSE or what the failure is to the process, which is told. `format`: the option's number. */
 int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file);
+
+/* The same, and a picture with its channels first where it `is_chw`. */
+int cli_open_laid(const cli_call *call, const char *path, int format, bool is_chw, dlpark_file **file);
 
 /* The word that `given` was probably meant to be; NULL: none is near. */
 const char *cli_nearest(const char *given, const char *const *words, size_t count);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "pictures.h"
 
 enum {
     CONVERT_DTYPE,
@@ -17,7 +17,9 @@ enum {
     CONVERT_TO,
     CONVERT_NO_METADATA,
     CONVERT_KEEP_FIRST,
-    CONVERT_FOLLOW_LINKS
+    CONVERT_FOLLOW_LINKS,
+    CONVERT_LAYOUT,
+    CONVERT_QUALITY
 };
 
 static const cli_option convert_options[] = {
@@ -28,11 +30,13 @@ static const cli_option convert_options[] = {
     {"rename", 'r', "OLD=NEW", "each OLD in a name becomes NEW; may be repeated, in order"},
     {"align", 'a', "BYTES", "as many tensors as can be begin at a multiple, up to 4096"},
     {"sync", 0, NULL, "end only when the file is on the disk"},
-    {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, npy, npz, gguf, safetensors-index"},
+    {"format", 0, "FORMAT", "refuse FROM of any other; `dlpark info --help` names them"},
     {"to", 't', "FORMAT", "what TO becomes; else as its name ends, or safetensors"},
     {"no-metadata", 0, NULL, "leave out the texts of FROM, for which npy and npz have no place"},
     {"keep-first", 0, NULL, "of metadata that shards have differently the first shard's"},
     CLI_FOLLOW_LINKS,
+    {"layout", 0, "LAYOUT", "of a picture's tensor: hwc (height, width, channels), or chw"},
+    {"quality", 'q', "NUMBER", "of a JPEG or a lossy WebP, 1 to 100; 90"},
 };
 
 /* One tensor on its way. */
@@ -333,29 +337,117 @@ static void convert_tell_losses(const convert_job *job)
                 job->nquantised == 1 ? "" : "s");
 }
 
-static int convert_run(const cli_call *call)
+/* ---- Pictures ---- */
+
+/* Whether TO becomes a picture: as --to says, or as its name ends. */
+static dlpark_file_format convert_picture_format(const cli_call *call, dlpark_file_format to)
 {
-    dlpark_file_write_options options = {.sync = cli_value(call, CONVERT_SYNC) != NULL};
-    convert_job job = {.call = call};
+    return to == DLPARK_FILE_ANY ? cli_picture_of_name(call->operands[1]) : cli_is_picture(to) ? to : DLPARK_FILE_ANY;
+}
+
+/* What is promised of tensor files and not of pictures, and the other way round, is refused rather than forgotten. */
+static bool convert_check_picture(const cli_call *call, dlpark_file_format picture)
+{
+    static const int others[] = {CONVERT_ALIGN, CONVERT_SYNC, CONVERT_RENAME};
+    dlpark_file_format from = DLPARK_FILE_ANY;
+
+    for (size_t i = 0; picture != DLPARK_FILE_ANY && i < sizeof others / sizeof others[0]; i++) {
+        if (cli_value(call, others[i]) != NULL) {
+            cli_complain(call->verb, "--%s is of tensor files, and %s becomes a picture",
+                         convert_options[others[i]].name, call->operands[1]);
+            return false;
+        }
+    }
+    if (cli_value(call, CONVERT_QUALITY) != NULL && picture != CLI_JPEG && picture != CLI_WEBP) {
+        cli_complain(call->verb, "--quality is of JPEG and WebP, and %s becomes neither", call->operands[1]);
+        return false;
+    }
+    if (cli_value(call, CONVERT_LAYOUT) == NULL || picture != DLPARK_FILE_ANY ||
+        cli_picture_tell(call->operands[0], DLPARK_FILE_ANY, &from, NULL) != DLPARK_OK || from != DLPARK_FILE_ANY)
+        return true;
+    cli_complain(call->verb, "--layout is of pictures, and neither %s nor %s is one", call->operands[0],
+                 call->operands[1]);
+    return false;
+}
+
+/* What is asked of a picture; CLI_FINE, or what the process ends with. */
+static int convert_read_picture(const cli_call *call, dlpark_file_format to, cli_picture_options *picture)
+{
+    dlpark_error err;
+
+    picture->format = convert_picture_format(call, to);
+    if (!cli_read_layout(call, CONVERT_LAYOUT, &picture->is_chw) ||
+        !cli_read_quality(call, CONVERT_QUALITY, &picture->quality) || !convert_check_picture(call, picture->format))
+        return CLI_MISUSE;
+    if (picture->format == DLPARK_FILE_ANY ||
+        cli_picture_check_codec(call->operands[1], "is to be", picture->format, &err) == DLPARK_OK)
+        return CLI_FINE;
+    cli_complain(call->verb, "%s", err.message);
+    return CLI_UNREADABLE;
+}
+
+static int convert_to_picture(const convert_job *job, const cli_picture_options *options)
+{
+    const cli_call *call = job->call;
+    const char *path = call->operands[1];
+
+    if (job->count != 1) {
+        cli_complain(call->verb, "%s: a picture is one tensor, and %zu are chosen; --include chooses", path,
+                     job->count);
+        return CLI_MISUSE;
+    }
+    if (job->texts.npairs > 0 && cli_value(call, CONVERT_NO_METADATA) == NULL) {
+        cli_complain(call->verb,
+                     "%s: a picture has no place for metadata, and %zu were given; --no-metadata leaves "
+                     "them out",
+                     path, job->texts.npairs);
+        return CLI_MISUSE;
+    }
+    const cli_picture_source source = {job->file, job->tensors[0].index, job->parts[0].dtype, &job->cast};
+    return cli_picture_write(call, path, &source, options);
+}
+
+/* ---- The verb ---- */
+
+static int convert_open(convert_job *job, dlpark_file_write_options *options, const cli_picture_options *picture)
+{
+    const cli_call *call = job->call;
     DLDataType dtype;
 
-    if (!cli_read_format(call, CONVERT_TO, &options.format) || !convert_read_overflow(call, &job.cast.overflow) ||
-        !cli_read_align(call, CONVERT_ALIGN, &options.alignment_bytes) || !convert_read_dtype(call, &dtype) ||
+    if (!convert_read_overflow(call, &job->cast.overflow) ||
+        !cli_read_align(call, CONVERT_ALIGN, &options->alignment_bytes) || !convert_read_dtype(call, &dtype) ||
         !convert_check_renames(call))
         return CLI_MISUSE;
-    int code = cli_open(call, call->operands[0], CONVERT_FORMAT, &job.file);
+    int code = cli_open_laid(call, call->operands[0], CONVERT_FORMAT, picture->is_chw, &job->file);
     if (code != CLI_FINE)
         return code;
     cli_watch_signals();
-    code = cli_texts_add(&job.texts, call, call->operands[0], job.file);
-    if (code == CLI_FINE && !cli_texts_unite(&job.texts, call->verb, cli_value(call, CONVERT_KEEP_FIRST) != NULL))
+    code = cli_texts_add(&job->texts, call, call->operands[0], job->file);
+    if (code == CLI_FINE && !cli_texts_unite(&job->texts, call->verb, cli_value(call, CONVERT_KEEP_FIRST) != NULL))
         code = CLI_MISUSE;
-    if (code == CLI_FINE && !convert_plan(&job, cli_value(call, CONVERT_DTYPE) != NULL ? &dtype : NULL))
+    if (code == CLI_FINE && !convert_plan(job, cli_value(call, CONVERT_DTYPE) != NULL ? &dtype : NULL))
         code = CLI_UNREADABLE;
+    if (code != CLI_FINE)
+        return code;
+    options->metadata = job->texts.pairs;
+    options->nmetadata = cli_value(call, CONVERT_NO_METADATA) == NULL ? job->texts.npairs : 0;
+    return CLI_FINE;
+}
+
+static int convert_run(const cli_call *call)
+{
+    dlpark_file_write_options options = {.sync = cli_value(call, CONVERT_SYNC) != NULL};
+    cli_picture_options picture = {.format = DLPARK_FILE_ANY};
+    convert_job job = {.call = call};
+
+    if (!cli_read_format(call, CONVERT_TO, &options.format))
+        return CLI_MISUSE;
+    int code = convert_read_picture(call, options.format, &picture);
+    if (code == CLI_FINE)
+        code = convert_open(&job, &options, &picture);
     if (code == CLI_FINE) {
-        options.metadata = job.texts.pairs;
-        options.nmetadata = cli_value(call, CONVERT_NO_METADATA) == NULL ? job.texts.npairs : 0;
-        code = convert_file(&job, call->operands[1], &options);
+        code = picture.format != DLPARK_FILE_ANY ? convert_to_picture(&job, &picture)
+                                                 : convert_file(&job, call->operands[1], &options);
         if (code == CLI_FINE)
             convert_tell_losses(&job);
     }
@@ -371,13 +463,19 @@ const cli_verb cli_verb_convert = {
             "than the memory are no matter. --dtype is for numbers of its kind: float16 changes\n"
             "the floats and leaves integers and truth values as they are. TO gets its name when\n"
             "it is whole; FROM and TO may be one file. An index file becomes one file with the\n"
-            "metadata of its shards.",
+            "metadata of its shards.\n"
+            "A picture is a tensor called image, of integers: uint8, or uint16 for a PNG of 16\n"
+            "bits. TO is one when its name ends in .jpg, .jpeg, .png or .webp, or --to says so:\n"
+            "FROM has one tensor then, or --include chooses it, of shape [height, width], or with\n"
+            "1, 3 or 4 channels behind them.",
     .examples = "  dlpark convert model.safetensors half.safetensors --dtype f16\n"
                 "  dlpark convert model.safetensors layers.safetensors --include 'layers.*'\n"
                 "  dlpark convert old.safetensors new.safetensors --rename transformer.=model.\n"
                 "  dlpark convert model.safetensors aligned.safetensors --align 64\n"
                 "  dlpark convert array.npy array.safetensors --rename arr_0=weight\n"
-                "  dlpark convert model.safetensors norm.npy --include norm --no-metadata\n",
+                "  dlpark convert model.safetensors norm.npy --include norm --no-metadata\n"
+                "  dlpark convert photo.jpg photo.npy --layout chw\n"
+                "  dlpark convert photo.npy small.webp --quality 75 --layout chw\n",
     .options = convert_options,
     .noptions = sizeof convert_options / sizeof convert_options[0],
     .least = 2,

@@ -12,7 +12,7 @@ static const cli_option diff_options[] = {
     {"tolerance", 't', "NUMBER", "numbers that differ by no more are equal; 0"},
     {"include", 'i', "PATTERN", "only tensors whose names match, as the shell's *; may be repeated"},
     {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
+    {"format", 0, "FORMAT", "no other: safetensors, npy, npz, gguf, safetensors-index, jpeg, png, webp"},
     {"json", 0, NULL, "for programs: the schema dlpark.diff/1"},
     CLI_FOLLOW_LINKS,
 };
@@ -318,7 +318,8 @@ const cli_verb cli_verb_diff = {
     .help = "Compares the tensors of the same names. Numbers are compared by value, whatever the\n"
             "dtypes; NaN equals NaN. The exit status is 1 when the files differ.",
     .examples = "  dlpark diff model.safetensors half.safetensors\n"
-                "  dlpark diff --tolerance 1e-3 model.safetensors half.safetensors\n",
+                "  dlpark diff --tolerance 1e-3 model.safetensors half.safetensors\n"
+                "  dlpark diff before.png after.png\n",
     .options = diff_options,
     .noptions = sizeof diff_options / sizeof diff_options[0],
     .least = 2,

@@ -2,20 +2,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "command.h"
+#include "pictures.h"
 
 enum { INFO_INCLUDE, INFO_EXCLUDE, INFO_FORMAT, INFO_JSON };
 
 static const cli_option info_options[] = {
     {"include", 'i', "PATTERN", "only tensors whose names match, as the shell's *; may be repeated"},
     {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
+    {"format", 0, "FORMAT", "no other: safetensors, npy, npz, gguf, safetensors-index, jpeg, png, webp"},
     {"json", 0, NULL, "for programs: the schema dlpark.info/1"},
     CLI_FOLLOW_LINKS,
 };
 
 #define INFO_WIDEST 100
+
+/* A file that is told of. That of a picture is in memory, and only stands for it. */
+typedef struct info_subject {
+    dlpark_file *file;
+    dlpark_file_format format;
+    uint64_t nbytes;
+} info_subject;
 
 /* How wide the columns of one file are, and what is in it. */
 typedef struct info_table {
@@ -71,19 +79,23 @@ static void info_print_name(const char *name, int width)
 typedef void info_visitor(void *state, const dlpark_file *file, const dlpark_file_entry *entry, const char *name);
 
 /* Calls `visit` for each tensor that is wanted. False: out of memory, which is told. */
-static bool info_each(const cli_call *call, const dlpark_file *file, info_visitor *visit, void *state)
+static bool info_each(const cli_call *call, const info_subject *subject, info_visitor *visit, void *state)
 {
-    for (int64_t i = 0; i < dlpark_file_count(file); i++) {
+    for (int64_t i = 0; i < dlpark_file_count(subject->file); i++) {
         dlpark_file_entry entry;
-        if (dlpark_file_entry_get(file, i, &entry, NULL) != DLPARK_OK)
+        if (dlpark_file_entry_get(subject->file, i, &entry, NULL) != DLPARK_OK)
             continue;
+        if (cli_is_picture(subject->format)) { /* no byte of the file is one of its numbers */
+            entry.offset = 0;
+            entry.flags = DLPARK_FILE_COMPRESSED;
+        }
         char *name = cli_show_name(entry.name, entry.name_nbytes);
         if (name == NULL) {
             cli_complain(call->verb, "out of memory");
             return false;
         }
         if (cli_is_wanted(call, INFO_INCLUDE, INFO_EXCLUDE, name))
-            visit(state, file, &entry, name);
+            visit(state, subject->file, &entry, name);
         free(name);
     }
     return true;
@@ -172,21 +184,20 @@ static bool info_print_metadata(const cli_call *call, const dlpark_file *file)
     return true;
 }
 
-static bool info_print_file(const cli_call *call, const char *path, const dlpark_file *file)
+static bool info_print_file(const cli_call *call, const char *path, const info_subject *subject)
 {
-    info_table table = {file, 4, 5, 5, 0, 0};
+    info_table table = {subject->file, 4, 5, 5, 0, 0};
     int columns = cli_columns();
 
-    if (!info_each(call, file, info_measure, &table))
+    if (!info_each(call, subject, info_measure, &table))
         return false;
-    int64_t count = dlpark_file_count(file);
-    int64_t shards = dlpark_file_shard_count(file);
-    printf("%s%s%s: %s, ", cli_bold(), path, cli_plain(), dlpark_file_format_name(dlpark_file_format_of(file)));
+    int64_t count = dlpark_file_count(subject->file);
+    int64_t shards = dlpark_file_shard_count(subject->file);
+    printf("%s%s%s: %s, ", cli_bold(), path, cli_plain(), cli_format_name(subject->format));
     if (shards > 0)
         printf("%lld shard%s, ", (long long)shards, shards == 1 ? "" : "s");
-    printf("%lld tensor%s, %s\n", (long long)count, count == 1 ? "" : "s",
-           cli_show_size(dlpark_file_nbytes(file)).text);
-    if (!info_print_metadata(call, file))
+    printf("%lld tensor%s, %s\n", (long long)count, count == 1 ? "" : "s", cli_show_size(subject->nbytes).text);
+    if (!info_print_metadata(call, subject->file))
         return false;
     /* A column is no wider than a person reads: a longer name sticks out, and not every other row with it. */
     table.name = columns == 0 && table.name > INFO_WIDEST ? INFO_WIDEST : table.name;
@@ -199,7 +210,7 @@ static bool info_print_file(const cli_call *call, const char *path, const dlpark
         info_print_padded("name", table.name);
         printf("  %-*s  %-*s  %10s\n", table.dtype, "dtype", table.shape, "shape", "size");
     }
-    if (!info_each(call, file, info_print, &table))
+    if (!info_each(call, subject, info_print, &table))
         return false;
     if (table.count != count)
         printf("  %lld of %lld tensors, %s\n", (long long)table.count, (long long)count,
@@ -233,11 +244,13 @@ static void info_write_tensor(void *state, const dlpark_file *file, const dlpark
     cli_json_close(json, '}');
 }
 
-static bool info_write_file(const cli_call *call, cli_json *json, const dlpark_file *file)
+static bool info_write_file(const cli_call *call, cli_json *json, const info_subject *subject)
 {
-    cli_json_word(json, "format", dlpark_file_format_name(dlpark_file_format_of(file)));
-    cli_json_uint(json, "nbytes", dlpark_file_nbytes(file));
-    if (dlpark_file_format_of(file) == DLPARK_FILE_SHARDS)
+    const dlpark_file *file = subject->file;
+
+    cli_json_word(json, "format", cli_format_name(subject->format));
+    cli_json_uint(json, "nbytes", subject->nbytes);
+    if (subject->format == DLPARK_FILE_SHARDS)
         cli_json_uint(json, "shards", (uint64_t)dlpark_file_shard_count(file));
     cli_json_open(json, "metadata", '{');
     for (int64_t i = 0; i < dlpark_file_metadata_count(file); i++) {
@@ -247,18 +260,35 @@ static bool info_write_file(const cli_call *call, cli_json *json, const dlpark_f
     }
     cli_json_close(json, '}');
     cli_json_open(json, "tensors", '[');
-    bool is_whole = info_each(call, file, info_write_tensor, json);
+    bool is_whole = info_each(call, subject, info_write_tensor, json);
     cli_json_close(json, ']');
     return is_whole;
 }
 
 /* ---- The verb ---- */
 
+/* Of a picture no more than its header is looked at. */
+static dlpark_status info_open(info_subject *subject, const char *path, const dlpark_file_options *options,
+                               dlpark_error *err)
+{
+    struct stat status;
+
+    DLPARK_TRY(cli_picture_tell(path, options->format, &subject->format, err));
+    if (subject->format != DLPARK_FILE_ANY) {
+        subject->nbytes = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+        return cli_picture_open(&subject->file, path, false, false, err);
+    }
+    DLPARK_TRY(dlpark_file_open(&subject->file, path, options, err));
+    subject->format = dlpark_file_format_of(subject->file);
+    subject->nbytes = dlpark_file_nbytes(subject->file);
+    return DLPARK_OK;
+}
+
 static int info_run_file(const cli_call *call, const char *path, const dlpark_file_options *options, cli_json *json)
 {
-    dlpark_file *file = NULL;
+    info_subject subject = {.format = DLPARK_FILE_ANY};
     dlpark_error err;
-    dlpark_status status = dlpark_file_open(&file, path, options, &err);
+    dlpark_status status = info_open(&subject, path, options, &err);
     bool is_whole = true;
 
     if (json != NULL) {
@@ -270,12 +300,12 @@ static int info_run_file(const cli_call *call, const char *path, const dlpark_fi
     else if (status != DLPARK_OK)
         cli_complain(call->verb, "%s", err.message);
     else if (json != NULL)
-        is_whole = info_write_file(call, json, file);
+        is_whole = info_write_file(call, json, &subject);
     else
-        is_whole = info_print_file(call, path, file);
+        is_whole = info_print_file(call, path, &subject);
     if (json != NULL)
         cli_json_close(json, '}');
-    dlpark_file_release(&file);
+    dlpark_file_release(&subject.file);
     return is_whole ? cli_exit_of(status) : CLI_UNREADABLE;
 }
 
@@ -310,6 +340,7 @@ const cli_verb cli_verb_info = {
             "a terminal would obey are escaped; patterns see the name as it is printed.",
     .examples = "  dlpark info model.safetensors\n"
                 "  dlpark info --include 'layers.0.*' model.safetensors\n"
+                "  dlpark info model.safetensors photo.jpg weights.npz\n"
                 "  dlpark info --json model.safetensors | jq '.files[].tensors[].name'\n",
     .options = info_options,
     .noptions = sizeof info_options / sizeof info_options[0],

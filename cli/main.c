@@ -16,7 +16,7 @@ static void main_print_help(void)
 {
     printf("Usage: dlpark VERB [OPTION]... FILE...\n\n"
            "Looks into tensor files, checks, compares and changes them: safetensors, sharded or\n"
-           "not, npy, npz, GGUF.\n"
+           "not, npy, npz, GGUF; and pictures: JPEG, PNG, WebP.\n"
            "What a file is, is told by its content, never by its name.\n\n"
            "Verbs:\n");
     for (size_t i = 0; i < MAIN_VERBS; i++)

@@ -8,7 +8,7 @@
 #include <dlpark/zlib.h>
 #endif
 
-#include "command.h"
+#include "pictures.h"
 
 #define OPTIONS_HELP (-2) /* instead of an option's number */
 #define OPTIONS_NONE (-1)
@@ -255,20 +255,23 @@ bool cli_is_wanted(const cli_call *call, int include, int exclude, const char *n
 
 bool cli_read_format(const cli_call *call, int option, dlpark_file_format *format)
 {
-    const char *given = cli_value(call, option), *words[OPTIONS_FORMATS];
+    static const dlpark_file_format pictures[] = {CLI_JPEG, CLI_PNG, CLI_WEBP};
+    const char *given = cli_value(call, option), *words[OPTIONS_FORMATS + 3];
     size_t count = 0;
 
     *format = DLPARK_FILE_ANY;
     if (given == NULL)
         return true;
-    for (int number = 1; number <= OPTIONS_FORMATS; number++) {
-        const char *name = dlpark_file_format_name((dlpark_file_format)number);
+    for (int number = 1; number <= OPTIONS_FORMATS + 3; number++) {
+        dlpark_file_format tried =
+            number <= OPTIONS_FORMATS ? (dlpark_file_format)number : pictures[number - OPTIONS_FORMATS - 1];
+        const char *name = cli_format_name(tried);
         if (strcmp(name, "unknown") == 0)
             continue;
         words[count++] = name;
         if (strcmp(given, name) != 0)
             continue;
-        *format = (dlpark_file_format)number;
+        *format = tried;
         return true;
     }
     const char *nearest = cli_nearest(given, words, count);
@@ -306,12 +309,22 @@ bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options
 
 int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file)
 {
+    return cli_open_laid(call, path, format, false, file);
+}
+
+int cli_open_laid(const cli_call *call, const char *path, int format, bool is_chw, dlpark_file **file)
+{
     dlpark_file_options options;
+    dlpark_file_format picture;
     dlpark_error err;
 
     if (!cli_read_file_options(call, format, &options))
         return CLI_MISUSE;
-    dlpark_status status = dlpark_file_open(file, path, &options, &err);
+    dlpark_status status = cli_picture_tell(path, options.format, &picture, &err);
+    if (status == DLPARK_OK && picture != DLPARK_FILE_ANY)
+        status = cli_picture_open(file, path, is_chw, true, &err);
+    else if (status == DLPARK_OK)
+        status = dlpark_file_open(file, path, &options, &err);
     if (status != DLPARK_OK)
         cli_complain(call->verb, "%s", err.message);
     return cli_exit_of(status);

@@ -10,7 +10,7 @@ enum { SHOW_ALL, SHOW_PRECISION, SHOW_FORMAT, SHOW_JSON };
 static const cli_option show_options[] = {
     {"all", 'a', NULL, "every element, however many there are"},
     {"precision", 'p', "DIGITS", "digits behind the point, at most; 8"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
+    {"format", 0, "FORMAT", "no other: safetensors, npy, npz, gguf, safetensors-index, jpeg, png, webp"},
     {"json", 0, NULL, "for programs: the schema dlpark.show/1, all elements in nested lists"},
     CLI_FOLLOW_LINKS,
 };
@@ -225,6 +225,7 @@ const cli_verb cli_verb_show = {
             "Without a tensor, all of them.",
     .examples = "  dlpark show model.safetensors 'lm_head.weight[0:2, :8]'\n"
                 "  dlpark show model.safetensors 'bias[-1]' norm\n"
+                "  dlpark show photo.jpg 'image[0:2, 0:3]'\n"
                 "  dlpark show --json model.safetensors 'scale[:]'\n",
     .options = show_options,
     .noptions = sizeof show_options / sizeof show_options[0],

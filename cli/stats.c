@@ -11,7 +11,7 @@ static const cli_option stats_options[] = {
     {"include", 'i', "PATTERN", "only tensors whose names match, as the shell's *; may be repeated"},
     {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
     {"histogram", 'g', NULL, "how the finite numbers are spread between the least and the greatest"},
-    {"format", 0, "FORMAT", "refuse any other: safetensors, npy, npz, gguf, safetensors-index"},
+    {"format", 0, "FORMAT", "no other: safetensors, npy, npz, gguf, safetensors-index, jpeg, png, webp"},
     {"json", 0, NULL, "for programs: the schema dlpark.stats/1"},
     CLI_FOLLOW_LINKS,
 };
@@ -163,6 +163,7 @@ const cli_verb cli_verb_stats = {
             "complex numbers the magnitudes are taken.",
     .examples = "  dlpark stats model.safetensors\n"
                 "  dlpark stats --histogram --include '*.weight' model.safetensors\n"
+                "  dlpark stats -g photo.jpg\n"
                 "  dlpark stats --json model.safetensors | jq '.tensors[] | select(.nans > 0)'\n",
     .options = stats_options,
     .noptions = sizeof stats_options / sizeof stats_options[0],
