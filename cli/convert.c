@@ -467,7 +467,7 @@ const cli_verb cli_verb_convert = {
             "A picture is a tensor called image, of integers: uint8, or uint16 for a PNG of 16\n"
             "bits. TO is one when its name ends in .jpg, .jpeg, .png or .webp, or --to says so:\n"
             "FROM has one tensor then, or --include chooses it, of shape [height, width], or with\n"
-            "1, 3 or 4 channels behind them.",
+            "1 to 4 channels behind them. Floats are not scaled.",
     .examples = "  dlpark convert model.safetensors half.safetensors --dtype f16\n"
                 "  dlpark convert model.safetensors layers.safetensors --include 'layers.*'\n"
                 "  dlpark convert old.safetensors new.safetensors --rename transformer.=model.\n"
