@@ -46,6 +46,13 @@ def say(text):
     return subprocess.run(text, check=True, capture_output=True, text=True).stdout
 
 
+# What the program of a wheel says of itself when the codecs' archives are linked into it, and the notice that it then needs.
+CODECS_INSIDE = b"libjpeg-turbo version"
+NOTICE_PROGRAM = """
+The program dlpark of this wheel has libjpeg-turbo, libpng and libwebp in it as well, of the same versions.
+"""
+
+
 class Library:
     """A shared library in the wheel, and the Debian package that it came from."""
 
@@ -76,8 +83,13 @@ def libraries_of(wheel):
     return [Library(name, sorted(packages)) for name in grafted]
 
 
-def notice(version, libraries):
-    parts = [NOTICE_HEAD.format(version=version)]
+def program_has_codecs(wheel):
+    programs = [name for name in wheel.namelist() if name.endswith(".data/scripts/dlpark")]
+    return any(CODECS_INSIDE in wheel.read(name) for name in programs)
+
+
+def notice(version, libraries, program_has_them):
+    parts = [NOTICE_HEAD.format(version=version), NOTICE_PROGRAM if program_has_them else ""]
     for library in libraries:
         parts.append(
             f"\n{library.source} {library.version}, in {library.grafted}\n"
@@ -122,7 +134,7 @@ def add_licences(path, out):
         (info,) = {name.split("/")[0] for name in wheel.namelist() if re.match(r"dlpark-[^/]*\.dist-info/", name)}
         libraries = libraries_of(wheel)
         texts = {f"{library.source}/copyright": library.text for library in libraries}
-        texts["NOTICE"] = notice(path.name.split("-")[1], libraries)
+        texts["NOTICE"] = notice(path.name.split("-")[1], libraries, program_has_codecs(wheel))
         changed = {f"{info}/licenses/{name}": text for name, text in texts.items()} if libraries else {}
         if libraries:
             changed[f"{info}/METADATA"] = metadata(wheel.read(f"{info}/METADATA"), libraries, sorted(texts))

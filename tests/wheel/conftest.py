@@ -53,6 +53,13 @@ class Wheel:
         return sorted(self.folder.glob("dlpark/*.so"))
 
     @property
+    def program(self):
+        """The command, which unpacking left without the right to be run."""
+        (path,) = self.folder.glob("dlpark-*.data/scripts/dlpark")
+        path.chmod(0o755)
+        return path
+
+    @property
     def libraries(self):
         return sorted(self.folder.glob("dlpark.libs/*"))
 

@@ -80,6 +80,16 @@ def test_only_the_init_function_is_exported(wheel):
         assert names - {"_init", "_fini"} == {f"PyInit_{library.name.partition('.')[0]}"}
 
 
+def test_the_program_needs_nothing_beside_it(wheel):
+    """It cannot know where the wheel's libraries lie, so the codecs are in it, hidden, and the notice says so."""
+    program = wheel.program
+    assert set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", program))) <= SYSTEM
+    names = {line.split()[-1].partition("@")[0] for line in run("nm", "-D", "--defined-only", program).splitlines()}
+    assert names <= {"stdin", "stdout", "stderr"}
+    assert run(program, "check", PHOTO) == f"{PHOTO}: ok\n"
+    assert "program dlpark of this wheel has libjpeg-turbo, libpng and libwebp in it" in (wheel.info / "licenses" / "NOTICE").read_text()
+
+
 def test_record(wheel):
     rows = list(csv.reader((wheel.info / "RECORD").read_text().splitlines()))
     with zipfile.ZipFile(wheel.path) as archive:
