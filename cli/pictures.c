@@ -2,12 +2,15 @@
  * Which files are pictures, and pictures as tensor files. A picture is decoded behind a header of safetensors, into memory
  * that is then opened as a file: every verb takes it for one.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "pictures.h"
 
@@ -64,6 +67,17 @@ dlpark_file_format cli_picture_of_name(const char *path)
     return DLPARK_FILE_ANY;
 }
 
+/* As many bytes as there are; what cannot be read is told by who opens the file next. */
+static size_t pictures_read_head(int file, char *head, size_t nbytes)
+{
+    size_t got = 0;
+    ssize_t some;
+
+    while (got < nbytes && ((some = read(file, head + got, nbytes - got)) > 0 || (some < 0 && errno == EINTR)))
+        got += some > 0 ? (size_t)some : 0;
+    return got;
+}
+
 /* The bytes of what can be read only once, a pipe, are left to those who read them all. */
 static dlpark_file_format pictures_tell(const char *path)
 {
@@ -72,11 +86,11 @@ static dlpark_file_format pictures_tell(const char *path)
 
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
         return DLPARK_FILE_ANY;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
         return DLPARK_FILE_ANY;
-    size_t nbytes = fread(head, 1, sizeof head, file);
-    (void)fclose(file);
+    size_t nbytes = pictures_read_head(file, head, sizeof head);
+    (void)close(file);
     for (size_t i = 0; i < PICTURES_KINDS; i++) {
         const pictures_kind *kind = &pictures_kinds[i];
         if (nbytes >= kind->magic_nbytes && memcmp(head, kind->magic, kind->magic_nbytes) == 0 &&
