@@ -97,7 +97,7 @@ static dlpark_status check_take_error(const char *path, const char *rule, dlpark
 static dlpark_status check_find_in_picture(const char *path, check_found *found, dlpark_error *err)
 {
     dlpark_file *file = NULL;
-    dlpark_status status = cli_picture_open(&file, path, false, true, err);
+    dlpark_status status = cli_picture_open(&file, path, &(cli_picture_form){.is_chw = false}, true, err);
 
     dlpark_file_release(&file);
     found->count = 0;

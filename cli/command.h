@@ -95,9 +95,6 @@ bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options
 /* Opens an operand; else CLI_MISUSE or what the failure is to the process, which is told. `format`: the option's number. */
 int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file);
 
-/* The same, and a picture with its channels first where it `is_chw`. */
-int cli_open_laid(const cli_call *call, const char *path, int format, bool is_chw, dlpark_file **file);
-
 /* The word that `given` was probably meant to be; NULL: none is near. */
 const char *cli_nearest(const char *given, const char *const *words, size_t count);
 
@@ -243,6 +240,9 @@ void cli_texts_end(cli_texts *texts);
 int cli_exit_of_written(dlpark_status status);
 
 /* ---- numbers.c ---- */
+
+/* Of a complex number, without an overflow on the way. hypot() would ask for a younger libc than all else does. */
+double cli_magnitude(double real, double imaginary);
 
 #define CLI_BINS 16
 

@@ -418,7 +418,10 @@ static int convert_open(convert_job *job, dlpark_file_write_options *options, co
         !cli_read_align(call, CONVERT_ALIGN, &options->alignment_bytes) || !convert_read_dtype(call, &dtype) ||
         !convert_check_renames(call))
         return CLI_MISUSE;
-    int code = cli_open_laid(call, call->operands[0], CONVERT_FORMAT, picture->is_chw, &job->file);
+    const cli_picture_form form = {picture->is_chw, picture->format == DLPARK_FILE_ANY &&
+                                                        cli_value(call, CONVERT_DTYPE) != NULL &&
+                                                        convert_is_float(dtype)};
+    int code = cli_open_formed(call, call->operands[0], CONVERT_FORMAT, &form, &job->file);
     if (code != CLI_FINE)
         return code;
     cli_watch_signals();
@@ -465,7 +468,8 @@ const cli_verb cli_verb_convert = {
             "it is whole; FROM and TO may be one file. An index file becomes one file with the\n"
             "metadata of its shards.\n"
             "A picture is a tensor called image, of integers: uint8, or uint16 for a PNG of 16\n"
-            "bits. TO is one when its name ends in .jpg, .jpeg, .png or .webp, or --to says so:\n"
+            "bits; with --dtype of a float it is of numbers from 0 to 1. TO is one when its name ends in .jpg, .jpeg, "
+            ".png or .webp, or --to says so:\n"
             "FROM has one tensor then, or --include chooses it, of shape [height, width], or with\n"
             "1 to 4 channels behind them. Floats are not scaled.",
     .examples = "  dlpark convert model.safetensors half.safetensors --dtype f16\n"
@@ -474,8 +478,8 @@ const cli_verb cli_verb_convert = {
                 "  dlpark convert model.safetensors aligned.safetensors --align 64\n"
                 "  dlpark convert array.npy array.safetensors --rename arr_0=weight\n"
                 "  dlpark convert model.safetensors norm.npy --include norm --no-metadata\n"
-                "  dlpark convert photo.jpg photo.npy --layout chw\n"
-                "  dlpark convert photo.npy small.webp --quality 75 --layout chw\n",
+                "  dlpark convert photo.jpg photo.npy --layout chw --dtype f32\n"
+                "  dlpark convert photo.jpg small.webp --quality 75\n",
     .options = convert_options,
     .noptions = sizeof convert_options / sizeof convert_options[0],
     .least = 2,

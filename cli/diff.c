@@ -80,7 +80,7 @@ static void diff_add_complex(const diff_job *job, diff_numbers *numbers, const d
                              int64_t count, int64_t first)
 {
     for (int64_t i = 0; i < count; i++) {
-        double difference = hypot(diff_between(a[2 * i], b[2 * i]), diff_between(a[2 * i + 1], b[2 * i + 1]));
+        double difference = cli_magnitude(diff_between(a[2 * i], b[2 * i]), diff_between(a[2 * i + 1], b[2 * i + 1]));
         diff_note(job, numbers, difference, first + i);
     }
 }

@@ -276,7 +276,7 @@ static dlpark_status info_open(info_subject *subject, const char *path, const dl
     DLPARK_TRY(cli_picture_tell(path, options->format, &subject->format, err));
     if (subject->format != DLPARK_FILE_ANY) {
         subject->nbytes = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
-        return cli_picture_open(&subject->file, path, false, false, err);
+        return cli_picture_open(&subject->file, path, &(cli_picture_form){.is_chw = false}, false, err);
     }
     DLPARK_TRY(dlpark_file_open(&subject->file, path, options, err));
     subject->format = dlpark_file_format_of(subject->file);

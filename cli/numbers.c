@@ -4,6 +4,21 @@
 
 #include "command.h"
 
+double cli_magnitude(double real, double imaginary)
+{
+    double larger = fabs(real) > fabs(imaginary) ? fabs(real) : fabs(imaginary);
+
+    if (isinf(real) || isinf(imaginary))
+        return INFINITY;
+    if (isnan(real) || isnan(imaginary))
+        return NAN;
+    if (larger == 0)
+        return 0;
+    real /= larger;
+    imaginary /= larger;
+    return larger * sqrt(real * real + imaginary * imaginary);
+}
+
 /* Numbers of a dtype as doubles; two for a complex one. Integers of 64 bits are rounded. */
 static DLDataType numbers_dtype(DLDataType dtype)
 {
@@ -20,7 +35,7 @@ static dlpark_status numbers_next(cli_elements *elements, double **values, int64
     *values = piece.data;
     if (elements->to.code == kDLComplex)
         for (int64_t i = 0; i < *count; i++)
-            (*values)[i] = hypot((*values)[2 * i], (*values)[2 * i + 1]);
+            (*values)[i] = cli_magnitude((*values)[2 * i], (*values)[2 * i + 1]);
     return DLPARK_OK;
 }
 

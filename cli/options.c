@@ -309,10 +309,11 @@ bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options
 
 int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file)
 {
-    return cli_open_laid(call, path, format, false, file);
+    return cli_open_formed(call, path, format, &(cli_picture_form){.is_chw = false}, file);
 }
 
-int cli_open_laid(const cli_call *call, const char *path, int format, bool is_chw, dlpark_file **file)
+int cli_open_formed(const cli_call *call, const char *path, int format, const cli_picture_form *form,
+                    dlpark_file **file)
 {
     dlpark_file_options options;
     dlpark_file_format picture;
@@ -322,7 +323,7 @@ int cli_open_laid(const cli_call *call, const char *path, int format, bool is_ch
         return CLI_MISUSE;
     dlpark_status status = cli_picture_tell(path, options.format, &picture, &err);
     if (status == DLPARK_OK && picture != DLPARK_FILE_ANY)
-        status = cli_picture_open(file, path, is_chw, true, &err);
+        status = cli_picture_open(file, path, form, true, &err);
     else if (status == DLPARK_OK)
         status = dlpark_file_open(file, path, &options, &err);
     if (status != DLPARK_OK)

@@ -138,22 +138,26 @@ static void pictures_put_header(unsigned char *bytes, const cli_picture *picture
     memset(bytes, 0, 8);
     bytes[0] = (unsigned char)(PICTURES_HEADER - 8);
     int length = snprintf(text, PICTURES_HEADER - 8,
-                          "{\"" CLI_PICTURE_TENSOR "\":{\"dtype\":\"U%d\",\"shape\":[%" PRId64 ",%" PRId64 ",%" PRId64
+                          "{\"" CLI_PICTURE_TENSOR "\":{\"dtype\":\"%c%d\",\"shape\":[%" PRId64 ",%" PRId64 ",%" PRId64
                           "],\"data_offsets\":[0,%" PRIu64 "]}}",
-                          picture->dtype.bits, picture->shape[0], picture->shape[1], picture->shape[2], nbytes);
+                          picture->dtype.code == kDLFloat ? 'F' : 'U', picture->dtype.bits, picture->shape[0],
+                          picture->shape[1], picture->shape[2], nbytes);
     memset(text + length, ' ', PICTURES_HEADER - 8 - (size_t)length);
 }
 
 /* Numbers of a safetensors file have their lowest byte first. */
-static void pictures_order_bytes(unsigned char *bytes, uint64_t nbytes)
+static void pictures_order_bytes(unsigned char *bytes, uint64_t nbytes, size_t number)
 {
-    for (uint64_t i = 0; i + 1 < nbytes; i += 2) {
-        unsigned value = 0;
-        uint16_t sample;
-        memcpy(&sample, bytes + i, 2);
-        value = sample;
-        bytes[i] = (unsigned char)(value & 0xFF);
-        bytes[i + 1] = (unsigned char)(value >> 8);
+    const uint16_t one = 1;
+    unsigned char first;
+
+    memcpy(&first, &one, 1);
+    for (uint64_t at = 0; first != 1 && at < nbytes; at += number) {
+        for (size_t i = 0; i < number / 2; i++) {
+            unsigned char kept = bytes[at + i];
+            bytes[at + i] = bytes[at + number - 1 - i];
+            bytes[at + number - 1 - i] = kept;
+        }
     }
 }
 
@@ -168,16 +172,19 @@ static dlpark_status pictures_decode(unsigned char *bytes, const cli_picture *pi
     DLPARK_TRY(dlpark_tensor_new(&tensor, &desc, &view, err));
     dlpark_status status = cli_codec_built->decode(&view, path, is_chw, err);
     dlpark_tensor_release(&tensor);
-    if (status == DLPARK_OK && picture->dtype.bits == 16)
-        pictures_order_bytes(bytes, nbytes);
+    if (status == DLPARK_OK)
+        pictures_order_bytes(bytes, nbytes, picture->dtype.bits / 8u);
     return status;
 }
 
-dlpark_status cli_picture_open(dlpark_file **file, const char *path, bool is_chw, bool decodes, dlpark_error *err)
+dlpark_status cli_picture_open(dlpark_file **file, const char *path, const cli_picture_form *form, bool decodes,
+                               dlpark_error *err)
 {
     cli_picture picture;
 
-    DLPARK_TRY(cli_codec_built->describe(&picture, path, is_chw, err));
+    DLPARK_TRY(cli_codec_built->describe(&picture, path, form->is_chw, err));
+    if (form->is_float)
+        picture.dtype = DLPARK_F32;
     uint64_t nbytes = (uint64_t)picture.dtype.bits / 8;
     for (int i = 0; i < 3; i++)
         nbytes *= (uint64_t)picture.shape[i]; /* the codec refuses more than 2^28 pixels */
@@ -187,7 +194,7 @@ dlpark_status cli_picture_open(dlpark_file **file, const char *path, bool is_chw
     pictures_put_header(bytes, &picture, nbytes);
     dlpark_status status = DLPARK_OK;
     if (decodes)
-        status = pictures_decode(bytes + PICTURES_HEADER, &picture, nbytes, path, is_chw, err);
+        status = pictures_decode(bytes + PICTURES_HEADER, &picture, nbytes, path, form->is_chw, err);
     if (status == DLPARK_OK)
         status = dlpark_file_open_memory(file, bytes, PICTURES_HEADER + (size_t)nbytes, bytes, free, NULL, err);
     if (status != DLPARK_OK)

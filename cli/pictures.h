@@ -18,9 +18,15 @@
 /* What a picture says of itself, and its tensor will be. */
 typedef struct cli_picture {
     dlpark_file_format format;
-    DLDataType dtype; /* uint8 or uint16 */
+    DLDataType dtype; /* uint8, uint16 or float32 */
     int64_t shape[3]; /* height, width, channels, or as `is_chw` says */
 } cli_picture;
+
+/* How the tensor of a picture is to be. */
+typedef struct cli_picture_form {
+    bool is_chw;   /* channels, height, width */
+    bool is_float; /* float32 from 0 to 1, not integers */
+} cli_picture_form;
 
 /* How a picture is written. */
 typedef struct cli_picture_options {
@@ -56,7 +62,12 @@ dlpark_status cli_picture_tell(const char *path, dlpark_file_format wanted, dlpa
 
 /* Opens a picture as a safetensors file in memory. Without `decodes` its numbers are zeros that were never touched: enough
  * for who asks for names and shapes. */
-dlpark_status cli_picture_open(dlpark_file **file, const char *path, bool is_chw, bool decodes, dlpark_error *err);
+dlpark_status cli_picture_open(dlpark_file **file, const char *path, const cli_picture_form *form, bool decodes,
+                               dlpark_error *err);
+
+/* cli_open(), and a picture in that form. */
+int cli_open_formed(const cli_call *call, const char *path, int format, const cli_picture_form *form,
+                    dlpark_file **file);
 
 /* DLPARK_E_IO where the command was built without codecs. `verb`: what the file is, "is". */
 dlpark_status cli_picture_check_codec(const char *path, const char *verb, dlpark_file_format format, dlpark_error *err);

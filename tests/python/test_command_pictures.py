@@ -255,9 +255,11 @@ def test_a_picture_becomes_a_tensor_file(run, photo, tmp_path):  # noqa: F811
 
 
 def test_pixels_are_integers(run, photo, tmp_path):  # noqa: F811
-    """--dtype is for numbers of its kind, here as everywhere."""
-    assert run("convert", photo[1], "x.npy", "--dtype", "f16").returncode == 0
-    assert np.load(tmp_path / "x.npy").dtype == np.uint8
+    """Floats are from 0 to 1, as load_image has them; integers are --dtype's."""
+    for dtype, made in (("f32", np.float32), ("f16", np.float16)):
+        assert run("convert", photo[1], "x.npy", "--dtype", dtype, "--layout", "chw").returncode == 0
+        expected = dlpark.load_image(photo[1], dtype="float32", layout="chw").numpy().astype(made)
+        np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), expected, strict=True)
     assert run("convert", photo[1], "y.npy", "--dtype", "i32").returncode == 0
     assert np.load(tmp_path / "y.npy").dtype == np.int32
 
