@@ -5,6 +5,7 @@
  */
 #define _DEFAULT_SOURCE
 
+#include <dlpark/dlpark.h>
 #include <dlpark/file_write.h>
 #include <fcntl.h>
 #include <stdlib.h>
