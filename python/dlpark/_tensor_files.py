@@ -395,7 +395,9 @@ def _text(what: str, value: Any) -> str:
 def _capsule(name: str, tensor: Any) -> Any:
     try:
         return from_dlpack(tensor).__dlpack__(max_version=(1, 3))
-    except (TypeError, ValueError, BufferError, AttributeError) as error:
+    except AttributeError as error:
+        raise TypeError(f"tensor {name!r} is none: {error}") from None
+    except (TypeError, ValueError, BufferError) as error:
         error.add_note(f"while taking the tensor {name!r}")
         raise
 

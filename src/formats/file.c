@@ -24,13 +24,22 @@ const dlpark__format *dlpark__format_find(dlpark_file_format format)
     return NULL;
 }
 
+/* Whether a name ends so, in letters of either case. */
+static bool file_ends_in(const char *end, const char *suffix)
+{
+    for (; *suffix != '\0'; end++, suffix++)
+        if (*end != *suffix && !(*end >= 'A' && *end <= 'Z' && *end + ('a' - 'A') == *suffix))
+            return false;
+    return true;
+}
+
 const dlpark__format *dlpark__format_of_name(const char *path)
 {
     size_t nbytes = strlen(path);
 
     for (size_t i = 0; i < FILE_FORMATS; i++) {
         size_t suffix_nbytes = strlen(file_formats[i]->suffix);
-        if (nbytes > suffix_nbytes && strcmp(path + nbytes - suffix_nbytes, file_formats[i]->suffix) == 0)
+        if (nbytes > suffix_nbytes && file_ends_in(path + nbytes - suffix_nbytes, file_formats[i]->suffix))
             return file_formats[i];
     }
     return &dlpark__format_safetensors;

@@ -266,6 +266,19 @@ static dlpark_status npz_write_part(npz_write_plan *state, const dlpark_file_par
 
 /* ---- The end ---- */
 
+/* A tensor "x.npy" beside a tensor "x"; -1: none. */
+static int64_t npz_write_find_shadow(const npz_write_plan *state, const dlpark__names *names,
+                                     const dlpark_file_part *parts)
+{
+    for (size_t i = 0; i < state->count; i++) {
+        size_t nbytes = parts[i].name_nbytes != 0 ? parts[i].name_nbytes : strlen(parts[i].name);
+        if (nbytes >= 4 && memcmp(parts[i].name + nbytes - 4, ".npy", 4) == 0 &&
+            dlpark__names_find(names, parts[i].name, nbytes - 4) >= 0)
+            return (int64_t)i;
+    }
+    return -1;
+}
+
 static dlpark_status npz_write_check_names(const npz_write_plan *state, const dlpark_file_part *parts,
                                            dlpark_error *err)
 {
@@ -276,11 +289,17 @@ static dlpark_status npz_write_check_names(const npz_write_plan *state, const dl
         return dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
     for (size_t i = 0; i < state->count && twin < 0; i++)
         twin = dlpark__names_add(&names, i);
+    int64_t shadow = twin < 0 ? npz_write_find_shadow(state, &names, parts) : -1;
     dlpark__names_end(&names);
-    if (twin < 0)
-        return DLPARK_OK;
-    return dlpark_error_set(err, DLPARK_E_ARGUMENT, "two of the tensors are called '%s'",
-                            dlpark__write_name(&parts[twin]).text);
+    if (twin >= 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "two of the tensors are called '%s'",
+                                dlpark__write_name(&parts[twin]).text);
+    if (shadow >= 0)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+                                "tensor '%s': NumPy takes its name for the file of the tensor without the .npy, which "
+                                "there is too",
+                                dlpark__write_name(&parts[shadow]).text);
+    return DLPARK_OK;
 }
 
 /* The records behind the directory; those in 64 bits where they are needed. */

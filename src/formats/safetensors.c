@@ -167,9 +167,11 @@ static dlpark_status safetensors_load(dlpark__safetensors_reader *reader, const 
     most = most == 0 || most > SAFETENSORS_MAX_HEADER ? SAFETENSORS_MAX_HEADER : most;
     dlpark__file_fault_place place = {"header-size", 0, NULL, 0};
     if (header > left) {
-        (void)dlpark__file_faults_add(job->faults, DLPARK_E_FORMAT, &place,
-                                      "the header has %llu bytes by its length, and the file has %llu behind it",
-                                      header, left);
+        (void)dlpark__file_faults_add(
+            job->faults, DLPARK_E_FORMAT, &place,
+            "the header has %llu bytes by its length, and the file has %llu behind it: it is cut "
+            "short, or no tensor file",
+            header, left);
         return DLPARK_OK;
     }
     if (header > most) {

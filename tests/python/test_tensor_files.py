@@ -361,7 +361,7 @@ def test_a_name_of_any_kind_comes_back(tmp_path):
         ({"__metadata__": BIAS}, {}, ValueError, "cannot be called '__metadata__'"),
         ({"x": np.zeros(1, np.complex128)}, {}, ValueError, "tensor 'x': safetensors has no dtype for complex128"),
         ({3: BIAS}, {}, TypeError, "a tensor's name must be a str, not int"),
-        ({"x": 3}, {}, AttributeError, "int has no __dlpack__"),
+        ({"x": 3}, {}, TypeError, "tensor 'x' is none: int has no __dlpack__"),
         ([BIAS], {}, TypeError, "tensors must be a mapping of names to tensors, not list"),
         ({}, {"metadata": {"k": 1}}, TypeError, r"metadata\['k'\] must be a str, not int"),
         ({}, {"metadata": {1: "v"}}, TypeError, "a key must be a str, not int"),

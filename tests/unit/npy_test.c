@@ -147,11 +147,13 @@ static void arrays_are_told_by_their_content(void **state)
 /* Of a file to be written; one that is only a dot and a word is called so. */
 static void names_say_their_format_by_their_end(void **state)
 {
-    static const char *const others[] = {"", "x", ".npy", "npy", "x.npyx", "x.NPY", "x.npy/y", "x.safetensors"};
+    static const char *const others[] = {"", "x", ".npy", "npy", "x.npyx", "x.np0", "x.npy/y", "x.safetensors"};
 
     (void)state;
     assert_ptr_equal(dlpark__format_of_name("x.npy"), &dlpark__format_npy);
     assert_ptr_equal(dlpark__format_of_name("y/x.safetensors.npy"), &dlpark__format_npy);
+    assert_ptr_equal(dlpark__format_of_name("X.NPY"), &dlpark__format_npy);
+    assert_ptr_equal(dlpark__format_of_name("x.GguF"), &dlpark__format_gguf);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_ptr_equal(dlpark__format_of_name(others[i]), &dlpark__format_safetensors);
 }

@@ -288,6 +288,13 @@ static void parts_that_are_refused(void **state)
 
     (void)state;
     assert_fails(DLPARK_E_ARGUMENT, "two of the tensors are called 'a'", dlpark__npz_plan(&plan, twins, 4, &npz, e));
+    const dlpark_file_part shadowed[] = {{.name = "b.npy", .dtype = DLPARK_U8, .ndim = 1, .shape = three},
+                                         {.name = "a.npy", .dtype = DLPARK_U8, .ndim = 1, .shape = three},
+                                         {.name = "a", .dtype = DLPARK_U8, .ndim = 1, .shape = three}};
+    assert_fails(DLPARK_E_ARGUMENT, "tensor 'a.npy': NumPy takes its name",
+                 dlpark__npz_plan(&plan, shadowed, 3, &npz, e));
+    assert_ok(dlpark__npz_plan(&plan, shadowed, 2, &npz, e));
+    dlpark__write_plan_end(&plan);
     assert_fails(DLPARK_E_LIMIT, "more than 2^63-1 bytes together", dlpark__npz_plan(&plan, heavy, 2, &npz, e));
     assert_fails(DLPARK_E_UNSUPPORTED, "tensor 'a'", dlpark__npz_plan(&plan, &strange, 1, &npz, e));
     assert_fails(DLPARK_E_SHAPE, "shape[0] is -1", dlpark__npz_plan(&plan, &broken, 1, &npz, e));
