@@ -3,6 +3,7 @@
  * reads of the system beside it. Built as a shared object.
  */
 #define _GNU_SOURCE
+#include <dlpark/dlpark.h>
 #include <dlpark/file.h>
 #include <fcntl.h>
 #include <unistd.h>

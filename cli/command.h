@@ -150,6 +150,7 @@ typedef struct cli_elements {
     int64_t index;
     DLDataType from, to;
     int64_t numel;
+    int64_t most; /* elements of a piece */
     int64_t done;
     dlpark_cast_options cast;
     bool is_whole; /* `read` is all of it, not a piece */

@@ -40,7 +40,9 @@ dlpark_status cli_elements_begin(cli_elements *elements, const dlpark_file *file
     for (int32_t i = 0; i < entry.ndim && i < DLPARK_MAX_NDIM; i++)
         elements->numel *= entry.shape[i];
     elements->from = entry.dtype;
-    int64_t piece = elements->numel < ELEMENTS_PIECE ? elements->numel : ELEMENTS_PIECE;
+    /* A piece of a column-major tensor may touch all of the file, so there are few. */
+    elements->most = (entry.flags & DLPARK_FILE_COLUMN_MAJOR) != 0 ? 8 * ELEMENTS_PIECE : ELEMENTS_PIECE;
+    int64_t piece = elements->numel < elements->most ? elements->numel : elements->most;
     dlpark_status status = elements_are_whole(&entry)
                                ? elements_read_whole(elements, &entry, err)
                                : elements_alloc(&elements->read_memory, &elements->read, entry.dtype, piece, err);
@@ -60,7 +62,7 @@ void cli_elements_end(cli_elements *elements)
 dlpark_status cli_elements_next(cli_elements *elements, dlpark_view *piece, dlpark_error *err)
 {
     int64_t left = elements->numel - elements->done;
-    int64_t count = left < ELEMENTS_PIECE ? left : ELEMENTS_PIECE;
+    int64_t count = left < elements->most ? left : elements->most;
     dlpark_view read;
 
     dlpark_view_copy(&read, &elements->read);

@@ -148,9 +148,9 @@ dlpark_status dlpark_file_view(dlpark_file *file, int64_t index, dlpark_view *vi
         dlpark__file_column_strides(&entry, strides);
         tensor.strides = strides;
     }
-    dlpark_status status = dlpark_check(&tensor, file->options.is_private ? 0 : DLPARK_TENSOR_READ_ONLY, view, err);
+    DLPARK_TRY(dlpark_check(&tensor, file->options.is_private ? 0 : DLPARK_TENSOR_READ_ONLY, view, err));
     view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE; /* the mapping is the file's own, and was made to be written or not */
-    return status;
+    return DLPARK_OK;
 }
 
 /* Of a tensor of whole bytes as they are in the file, where that is mapped by now. NULL: the general way has to look. */

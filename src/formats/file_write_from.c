@@ -40,6 +40,20 @@ static dlpark_status write_from_extend(dlpark_file_writer *writer, write_from_ru
     return DLPARK_OK;
 }
 
+/* What would be unpacked whole for every piece. */
+static dlpark_status write_from_whole(dlpark_file_writer *writer, size_t index, const dlpark_file *file, int64_t tensor,
+                                      dlpark_error *err)
+{
+    dlpark_tensor whole = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+
+    DLPARK_TRY(dlpark_file_load(file, tensor, &whole, err));
+    dlpark_tensor_view(&whole, &view);
+    dlpark_status status = dlpark_file_writer_put(writer, index, &view, err);
+    dlpark_tensor_release(&whole);
+    return status;
+}
+
 /* Some elements of a tensor that is not in its file as it is written. */
 static dlpark_status write_from_piece(dlpark_file_writer *writer, size_t index, const dlpark_file *file, int64_t tensor,
                                       int64_t first, int64_t count, dlpark_error *err)
@@ -57,12 +71,15 @@ static dlpark_status write_from_piece(dlpark_file_writer *writer, size_t index, 
     return status;
 }
 
-/* All of them. */
+/* All of them. A piece of a column-major tensor may touch all of the file, so there are few. */
 static dlpark_status write_from_pieces(dlpark_file_writer *writer, size_t index, const dlpark_file *file,
-                                       int64_t tensor, dlpark_error *err)
+                                       int64_t tensor, bool is_column_major, dlpark_error *err)
 {
     const dlpark__file_writer_part *part = &writer->parts[index];
     int64_t numel = 1, piece = (int64_t)DLPARK__FILE_WRITER_TILE; /* a multiple of 8: each begins at a byte */
+
+    if (is_column_major)
+        piece *= 16;
 
     for (int32_t i = 0; i < part->ndim; i++)
         numel *= part->shape[i];
@@ -91,9 +108,12 @@ static dlpark_status write_from_tensor(dlpark_file_writer *writer, write_from_ru
     const dlpark__index_type *type = &file->index.types[file->index.entries[tensor].type];
     bool is_as_written =
         (entry.flags & (DLPARK_FILE_COMPRESSED | DLPARK_FILE_COLUMN_MAJOR)) == 0 && !type->is_big_endian;
-    if (!is_as_written || writer->sums != NULL) /* what is summed up has to be seen */
-        return write_from_pieces(writer, index, file, tensor, err);
-    return write_from_extend(writer, run, index, dlpark__file_source(file, tensor), entry.offset, err);
+    if (is_as_written && writer->sums == NULL) /* what is summed up has to be seen */
+        return write_from_extend(writer, run, index, dlpark__file_source(file, tensor), entry.offset, err);
+    DLPARK_TRY(write_from_flush(writer, run, err)); /* a run has only parts that follow one another */
+    if ((entry.flags & DLPARK_FILE_COMPRESSED) != 0 && (entry.flags & DLPARK_FILE_COLUMN_MAJOR) != 0)
+        return write_from_whole(writer, index, file, tensor, err);
+    return write_from_pieces(writer, index, file, tensor, (entry.flags & DLPARK_FILE_COLUMN_MAJOR) != 0, err);
 }
 
 dlpark_status dlpark_file_writer_put_from(dlpark_file_writer *writer, size_t index, size_t count,

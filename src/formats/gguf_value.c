@@ -12,6 +12,8 @@
 
 /* Of more items an array's text says only how many there are: tokens of a vocabulary. */
 #define GGUF_ITEMS_SHOWN 256
+/* A string of more bytes is nothing to look at, and escaped it takes six times as many. */
+#define GGUF_NBYTES_SHOWN ((uint32_t)65536)
 
 /* In the order of their numbers in the file. */
 enum {
@@ -141,7 +143,8 @@ static bool gguf_array_string(dlpark__gguf_reader *reader, gguf_array *array)
         return dlpark__gguf_take(reader, 8, "a string", &nbytes) && dlpark__gguf_skip(reader, nbytes, "a string");
     if (!dlpark__gguf_text(reader, "a string", &span))
         return false;
-    array->is_shown = dlpark__utf8_check(reader->index->text + span.at, span.nbytes) == span.nbytes;
+    array->is_shown = span.nbytes <= GGUF_NBYTES_SHOWN &&
+                      dlpark__utf8_check(reader->index->text + span.at, span.nbytes) == span.nbytes;
     return !array->is_shown || gguf_array_quote(reader, span.at);
 }
 

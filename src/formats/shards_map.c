@@ -43,7 +43,7 @@ bool dlpark__shards_map_begins(const unsigned char *head, size_t nbytes)
 
 bool dlpark__shards_is_plain(const char *name, size_t nbytes)
 {
-    bool is_folder = nbytes <= 2 && memcmp(name, "..", nbytes) == 0; /* and what has no bytes */
+    bool is_folder = nbytes == 0 || (nbytes <= 2 && memcmp(name, "..", nbytes) == 0);
 
     return !is_folder && nbytes <= SHARDS_MAP_NAME && memchr(name, '/', nbytes) == NULL &&
            memchr(name, '\0', nbytes) == NULL;

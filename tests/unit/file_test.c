@@ -119,8 +119,8 @@ static void options_are_checked(void **state)
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         assert_no_way(DLPARK_E_ARGUMENT, "of float4", &(dlpark_file_options){.float4 = (dlpark_file_float4)forms[i]},
                       &made);
-    assert_no_way(DLPARK_E_ARGUMENT, "there is no access 4", &(dlpark_file_options){.access = 4}, &made);
-    assert_no_way(DLPARK_E_ARGUMENT, "there is no access -1", &(dlpark_file_options){.access = -1}, &made);
+    assert_no_way(DLPARK_E_ARGUMENT, "there is no access 4", &(dlpark_file_options){.access = (dlpark_file_access)4}, &made);
+    assert_no_way(DLPARK_E_ARGUMENT, "there is no access -1", &(dlpark_file_options){.access = (dlpark_file_access)-1}, &made);
     assert_no_way(DLPARK_E_ARGUMENT, "threads is 65, expected 0 to 64", &(dlpark_file_options){.threads = 65}, &made);
     assert_no_way(DLPARK_E_ARGUMENT, "threads is -1", &(dlpark_file_options){.threads = -1}, &made);
     options = (dlpark_file_options){.is_private = true};
