@@ -193,6 +193,77 @@ static void shards_are_one_file(void **state)
     drop(&made);
 }
 
+/* The bytes of a shard are those behind its header, one after the other. */
+static void assert_bytes(dlpark_file *file, const char *name, size_t begin, size_t nbytes)
+{
+    dlpark_tensor tensors[2] = {DLPARK_TENSOR_EMPTY, DLPARK_TENSOR_EMPTY};
+    int64_t index = dlpark_file_find(file, name, strlen(name));
+    dlpark_view view;
+
+    assert_ok(dlpark_file_share(file, index, &tensors[0], e));
+    assert_ok(dlpark_file_load(file, index, &tensors[1], e));
+    for (int way = 0; way < 2; way++) {
+        dlpark_tensor_view(&tensors[way], &view);
+        assert_int_equal(dlpark_view_nbytes(&view), nbytes);
+        for (size_t i = 0; i < nbytes; i++)
+            assert_int_equal(((const unsigned char *)view.data)[i], tensor_file_byte(begin + i));
+        dlpark_tensor_release(&tensors[way]);
+    }
+}
+
+/* However the bytes come into memory. What was read whole needs the shards no more; else they are told to be gone. */
+static void every_access_gives_the_bytes_of_shards(void **state)
+{
+    (void)state;
+    for (int access = DLPARK_FILE_ACCESS_AUTO; access <= DLPARK_FILE_ACCESS_READ; access++) {
+        const dlpark_file_options options = {.access = (dlpark_file_access)access};
+        const int64_t all[] = {0, 1, 2, 3};
+        checkpoint made = make(index_text);
+        dlpark_file *file = NULL;
+        assert_ok(dlpark_file_open(&file, made.path.text, &options, e));
+        assert_ok(dlpark_file_prefetch(file, NULL, 0, e));
+        assert_ok(dlpark_file_prefetch(file, all, 4, e));
+        assert_bytes(file, "a", 0, 2);
+        assert_bytes(file, "b", 2, 3);
+        assert_bytes(file, "d\n", 0, 1);
+        tensor_folder_path second = tensor_folder_path_of(&made.folder, "m2");
+        assert_int_equal(truncate(second.text, 20), 0);
+        if (access == DLPARK_FILE_ACCESS_READ) {
+            assert_bytes(file, "c", 1, 4);
+            assert_ok(dlpark_file_prefetch(file, NULL, 0, e));
+        } else {
+            assert_fails(DLPARK_E_FORMAT, "cut it short", dlpark_file_prefetch(file, NULL, 0, e));
+            assert_fails(DLPARK_E_FORMAT, "cut it short", dlpark_file_prefetch(file, all, 4, e));
+        }
+        dlpark_file_release(&file);
+        drop(&made);
+    }
+}
+
+/* Each read of the shards fails in turn: nothing is left. */
+static void reading_shards_on_opening_fails_whole(void **state)
+{
+    const dlpark_file_options options = {.access = DLPARK_FILE_ACCESS_READ};
+    checkpoint made = make(index_text);
+    long live = failing_alloc_live();
+    dlpark_status status = DLPARK_E_IO;
+    int failures = 0;
+
+    (void)state;
+    for (int nth = 1; status != DLPARK_OK; nth++) {
+        dlpark_file *file = NULL;
+        plan(PREAD, nth, EIO);
+        status = dlpark_file_open(&file, made.path.text, &options, NULL);
+        plan(PREAD, 0, 0);
+        failures += status != DLPARK_OK;
+        assert_true(status == DLPARK_OK || (status == DLPARK_E_IO && file == NULL));
+        dlpark_file_release(&file);
+        assert_int_equal(failing_alloc_live(), live);
+    }
+    assert_in_range(failures, 6, 40);
+    drop(&made);
+}
+
 static void other_files_have_no_shards(void **state)
 {
     tensor_file made = tensor_file_text(first_text, 5);
@@ -593,6 +664,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shards_are_one_file),
+        cmocka_unit_test(every_access_gives_the_bytes_of_shards),
+        cmocka_unit_test(reading_shards_on_opening_fails_whole),
         cmocka_unit_test(other_files_have_no_shards),
         cmocka_unit_test(tensors_are_found_in_many_shards),
         cmocka_unit_test(an_index_may_be_empty),
