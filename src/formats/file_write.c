@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "../core/internal.h"
-#include "crc32.h"
 #include "file_writer.h"
 #include "format.h"
+#include "npz/crc32.h"
 #include "swap.h"
 
 /* ---- Begin ---- */

@@ -8,7 +8,7 @@
 
 #include "file_faults.h"
 #include "index.h"
-#include "shards.h"
+#include "safetensors/shards.h"
 #include "source.h"
 #include "write_plan.h"
 
@@ -90,7 +90,7 @@ struct dlpark_file {
     dlpark__source *source;
     dlpark__index index;
     dlpark_file_options options;
-    void *state; /* the format's own */
+    void *state;           /* the format's own */
     dlpark__shards shards; /* where the file is an index of others */
 };
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "crc32.h"
+#include "npz/crc32.h"
 #include "plain_inflate.h"
 #include "test.h"
 

@@ -4,7 +4,7 @@
 #ifndef ZIP_OPENED_H
 #define ZIP_OPENED_H
 
-#include "zip.h"
+#include "npz/zip.h"
 #include "zip_made.h"
 
 typedef struct zip_opened {

@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#include "crc32.h"
+#include "npz/crc32.h"
 
 /* A bit at a time, as the polynomial is defined. */
 static uint32_t slow_sum(uint32_t sum, const unsigned char *bytes, size_t nbytes)

@@ -3,7 +3,7 @@
 #include <dlpark/file_write.h>
 
 #include "failing_alloc.h"
-#include "gguf_parts.h"
+#include "gguf/gguf_parts.h"
 
 static dlpark_file_part part_of(const char *name, DLDataType dtype, int32_t ndim, const int64_t *shape)
 {

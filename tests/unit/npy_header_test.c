@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#include "npy_header.h"
+#include "npy/npy_header.h"
 
 enum { FAULTS = 8 };
 

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "npy_literal.h"
+#include "npy/npy_literal.h"
 
 /* A reader of a text in a block of its own size, whose end a sanitizer sees. */
 static dlpark__npy_literal begin(const char *text, size_t nbytes)

@@ -7,7 +7,7 @@
 #include "format.h"
 #include "npy_made.h"
 #include "replace.h"
-#include "zip.h"
+#include "npz/zip.h"
 
 /* ---- Views ---- */
 

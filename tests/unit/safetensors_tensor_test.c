@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#include "safetensors_parts.h"
+#include "safetensors/safetensors_parts.h"
 
 static dlpark_status open_text(dlpark_file **file, const char *header, size_t data_nbytes, dlpark_error *err)
 {

@@ -1,7 +1,7 @@
 #include "tensor_file.h"
 
 #include "failing_alloc.h"
-#include "shards_map.h"
+#include "safetensors/shards_map.h"
 
 /* ---- An index that is read ---- */
 

@@ -2,10 +2,10 @@
 
 #include <stdbool.h>
 
-#include "crc32.h"
+#include "npz/crc32.h"
 #include "failing_alloc.h"
 #include "plain_inflate.h"
-#include "unpack.h"
+#include "npz/unpack.h"
 
 enum { PLAIN = 50000, BLOCK = 1000, BEGIN = 17 };
 

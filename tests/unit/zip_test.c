@@ -1,5 +1,5 @@
 #include "zip_opened.h"
-#include "zip_parts.h"
+#include "npz/zip_parts.h"
 
 static const zip_item items[] = {
     {.name = "a.npy", .bytes = "0123456789", .nbytes = 10, .comment = "of no use"},

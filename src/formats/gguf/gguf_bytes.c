@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
+#include "../../core/internal.h"
+#include "../json.h"
 #include "gguf_parts.h"
-#include "json.h"
 
 /* The window grows from the one to the other: a small file is not asked for more than it has, a long header in few reads. */
 #define GGUF_WINDOW_LEAST ((size_t)16 << 10)

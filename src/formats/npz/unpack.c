@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "../core/internal.h"
+#include "../../core/internal.h"
 #include "crc32.h"
 #include "unpack.h"
 

@@ -4,7 +4,7 @@
 #ifndef DLPARK_FORMATS_SHARDS_MAP_H
 #define DLPARK_FORMATS_SHARDS_MAP_H
 
-#include "format.h"
+#include "../format.h"
 
 typedef struct dlpark__shards_map {
     dlpark__index weights; /* its pairs: the name of a tensor, and of its shard. Its text is the other index's */

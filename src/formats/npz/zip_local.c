@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
+#include "../../core/internal.h"
 #include "zip_parts.h"
 
 #define ZIP_LOCAL_MOST (DLPARK__ZIP_LOCAL_NBYTES + 2 * (size_t)65535)

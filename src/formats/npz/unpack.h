@@ -10,7 +10,7 @@
 
 #include <dlpark/file.h>
 
-#include "source.h"
+#include "../source.h"
 
 #define DLPARK__UNPACK_NBYTES ((size_t)16384)
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
-#include "format.h"
+#include "../../core/internal.h"
+#include "../format.h"
+#include "../write_plan.h"
 #include "npy_header.h"
-#include "write_plan.h"
 
 /* The name of an array that has none, as NumPy has it in its archives. */
 #define NPY_NAME "arr_0"

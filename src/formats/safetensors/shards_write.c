@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
-#include "json.h"
-#include "replace.h"
+#include "../../core/internal.h"
+#include "../json.h"
+#include "../replace.h"
 #include "shards.h"
 
 #include <dlpark/file_write.h>

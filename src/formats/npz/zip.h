@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "file_faults.h"
-#include "names.h"
-#include "source.h"
+#include "../file_faults.h"
+#include "../names.h"
+#include "../source.h"
 
 #define DLPARK__ZIP_STORED   0
 #define DLPARK__ZIP_DEFLATED 8

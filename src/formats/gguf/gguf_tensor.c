@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/internal.h"
+#include "../../core/internal.h"
 #include "gguf_parts.h"
 
 /* What is no dtype is the bytes of its blocks. */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
+#include "../../core/internal.h"
+#include "../format.h"
 #include "crc32.h"
-#include "format.h"
 #include "zip_parts.h"
 
 #define NPZ_WRITE_ALIGNMENT ((size_t)64)

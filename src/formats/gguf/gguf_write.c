@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
+#include "../../core/internal.h"
+#include "../json.h"
 #include "gguf_parts.h"
-#include "json.h"
 
 #define GGUF_WRITE_MOST UINT64_C(100000000)
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
+#include "../../core/internal.h"
 #include "gguf_parts.h"
 
 #define GGUF_MAX_HEADER UINT64_C(100000000)

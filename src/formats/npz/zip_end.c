@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
+#include "../../core/internal.h"
 #include "zip_parts.h"
 
 #define ZIP_END_NBYTES         ((size_t)22)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
-#include "format.h"
-#include "npy_header.h"
+#include "../../core/internal.h"
+#include "../format.h"
+#include "../npy/npy_header.h"
 #include "unpack.h"
 #include "zip.h"
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
-#include "json.h"
+#include "../../core/internal.h"
+#include "../json.h"
 #include "shards_map.h"
 
 #define SHARDS_MAP_MOST   UINT64_C(100000000) /* bytes */

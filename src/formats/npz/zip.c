@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
-#include "json.h"
+#include "../../core/internal.h"
+#include "../json.h"
 #include "zip_parts.h"
 
 /* Bits of flags that are understood: how well it was deflated, and those two. */

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../core/internal.h"
-#include "json.h"
+#include "../../core/internal.h"
+#include "../json.h"
 #include "shards_map.h"
 
 /* Whether the tensor of a pair was found where the index says. */

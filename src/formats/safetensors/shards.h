@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "names.h"
-#include "source.h"
+#include "../names.h"
+#include "../source.h"
 
 typedef struct dlpark__shard {
     dlpark__span_text name; /* in the text of the index */

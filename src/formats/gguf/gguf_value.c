@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/internal.h"
-#include "../core/text/text_parts.h"
+#include "../../core/internal.h"
+#include "../../core/text/text_parts.h"
+#include "../json.h"
 #include "gguf_parts.h"
-#include "json.h"
 
 /* Of more items an array's text says only how many there are: tokens of a vocabulary. */
 #define GGUF_ITEMS_SHOWN 256

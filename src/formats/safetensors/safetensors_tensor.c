@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/internal.h"
+#include "../../core/internal.h"
+#include "../swap.h"
 #include "safetensors_parts.h"
-#include "swap.h"
 
 const dlpark__index_type dlpark__safetensors_types[DLPARK__SAFETENSORS_TYPES] = {
     {"U64", {kDLUInt, 64, 1}, false},

@@ -14,8 +14,8 @@
 
 #include <dlpark/layout.h>
 
-#include "file_faults.h"
-#include "index.h"
+#include "../file_faults.h"
+#include "../index.h"
 
 /* As much of an array's beginning as tells how long its header is. */
 #define DLPARK__NPY_PREFIX ((size_t)12)

@@ -4,8 +4,8 @@
 #ifndef DLPARK_FORMATS_SAFETENSORS_PARTS_H
 #define DLPARK_FORMATS_SAFETENSORS_PARTS_H
 
-#include "format.h"
-#include "json.h"
+#include "../format.h"
+#include "../json.h"
 
 /* Of the length that a file begins with. */
 #define DLPARK__SAFETENSORS_PREFIX 8

@@ -8,7 +8,7 @@
 #ifndef DLPARK_FORMATS_GGUF_PARTS_H
 #define DLPARK_FORMATS_GGUF_PARTS_H
 
-#include "format.h"
+#include "../format.h"
 
 typedef struct dlpark__gguf_reader {
     const dlpark__source *source;

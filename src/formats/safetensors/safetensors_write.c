@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/internal.h"
-#include "json.h"
-#include "names.h"
+#include "../../core/internal.h"
+#include "../json.h"
+#include "../names.h"
+#include "../write_plan.h"
 #include "safetensors_parts.h"
-#include "write_plan.h"
 
 #define SAFETENSORS_WRITE_MOST     UINT64_C(100000000)
 #define SAFETENSORS_WRITE_MULTIPLE ((size_t)8)

@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/internal.h"
-#include "json.h"
+#include "../../core/internal.h"
+#include "../json.h"
 #include "npy_header.h"
 #include "npy_literal.h"
 
