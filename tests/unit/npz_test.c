@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include <dlpark/file_write.h>
+
 #include "failing_alloc.h"
 #include "npy_made.h"
 
@@ -508,9 +510,48 @@ static void every_allocation_and_every_read_fails(void **state)
     zip_made_end(&made);
 }
 
+/* From an archive into another file: an empty tensor before and behind one that goes by its elements, stored or packed, in
+ * columns; each part is counted once, and its elements are in rows. */
+static void columns_become_rows_in_another_file(void **state)
+{
+    static const int64_t no[] = {0}, grid[] = {3, 4};
+    const dlpark_file_part parts[] = {{.name = "a", .dtype = DLPARK_F32, .ndim = 1, .shape = no},
+                                      {.name = "c", .dtype = DLPARK_U8, .ndim = 2, .shape = grid},
+                                      {.name = "b", .dtype = DLPARK_F32, .ndim = 1, .shape = no}};
+
+    (void)state;
+    for (unsigned method = 0; method <= 8; method += 8) {
+        npy_made empty = npy_made_of("{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }", 0, 0);
+        npy_made columns = npy_made_of("{'descr': '|u1', 'fortran_order': True, 'shape': (3, 4), }", 0, 12);
+        const zip_item items[] = {npy_made_item(&empty, "z.npy", 0), npy_made_item(&columns, "c.npy", method)};
+        zip_made made = zip_made_of(items, 2, false, "");
+        tensor_file_path path = tensor_file_save_bytes("", 0);
+        dlpark_file *file = NULL, *rows = NULL;
+        dlpark_file_writer *writer = NULL;
+        dlpark_view view;
+        assert_ok(open_archive(&file, &made, e));
+        int64_t z = dlpark_file_find(file, "z", 1);
+        const int64_t order[] = {z, dlpark_file_find(file, "c", 1), z};
+        assert_ok(dlpark_file_writer_open(&writer, path.text, parts, 3, NULL, e));
+        assert_ok(dlpark_file_writer_put_from(writer, 0, 3, file, order, e));
+        assert_ok(dlpark_file_writer_finish(&writer, e));
+        assert_ok(dlpark_file_open(&rows, path.text, NULL, e));
+        assert_ok(dlpark_file_view(rows, dlpark_file_find(rows, "c", 1), &view, e));
+        for (int64_t i = 0; i < 12; i++)
+            assert_int_equal(((const unsigned char *)view.data)[i], npy_made_byte((size_t)(i % 4 * 3 + i / 4)));
+        dlpark_file_release(&rows);
+        dlpark_file_release(&file);
+        zip_made_end(&made);
+        npy_made_end(&columns);
+        npy_made_end(&empty);
+        tensor_file_drop(&path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_become_rows_in_another_file),
         cmocka_unit_test(entries_of_all_kinds),
         cmocka_unit_test(tensors_are_mapped_or_loaded),
         cmocka_unit_test(ranges_go_on),
