@@ -159,6 +159,30 @@ static void diff_show_index(const dlpark_file_entry *entry, int64_t at, char *te
         snprintf(text + used, nbytes - used, "]");
 }
 
+/* "float32"; "Q4_0" where bytes stand for it. */
+static const char *diff_type(const diff_job *job, int which, const dlpark_file_entry *entry, dlpark_name *name)
+{
+    *name = dlpark_dtype_long_name(entry->dtype);
+    return cli_is_quantised(job->files[which], entry) ? entry->type : name->text;
+}
+
+/* False: of two types of blocks, whose bytes say nothing of each other. */
+static bool diff_types(diff_job *job, const char *name, const dlpark_file_entry entries[2])
+{
+    bool are_quantised[] = {cli_is_quantised(job->files[0], &entries[0]), cli_is_quantised(job->files[1], &entries[1])};
+    bool are_other_blocks = (are_quantised[0] || are_quantised[1]) && strcmp(entries[0].type, entries[1].type) != 0;
+    dlpark_name names[2];
+    char text[200];
+
+    if (are_other_blocks || !dlpark_dtype_equal(entries[0].dtype, entries[1].dtype)) {
+        snprintf(text, sizeof text, "dtype %s and %s", diff_type(job, 0, &entries[0], &names[0]),
+                 diff_type(job, 1, &entries[1], &names[1]));
+        diff_tell(job, name, "dtype", text, NULL);
+    }
+    return !(are_other_blocks && are_quantised[0] && are_quantised[1]);
+}
+
+/* What there is to tell but numbers, and whether they are to be compared then. */
 static bool diff_kinds(diff_job *job, const char *name, const dlpark_file_entry entries[2])
 {
     char text[3000];
@@ -174,12 +198,8 @@ static bool diff_kinds(diff_job *job, const char *name, const dlpark_file_entry 
         snprintf(text, sizeof text, "shape %s and %s", cli_show_shape(&entries[0]).text,
                  cli_show_shape(&entries[1]).text);
         diff_tell(job, name, "shape", text, NULL);
-    } else if (!dlpark_dtype_equal(entries[0].dtype, entries[1].dtype)) {
-        snprintf(text, sizeof text, "dtype %s and %s", dlpark_dtype_long_name(entries[0].dtype).text,
-                 dlpark_dtype_long_name(entries[1].dtype).text);
-        diff_tell(job, name, "dtype", text, NULL);
     }
-    return same_shape;
+    return same_shape && diff_types(job, name, entries);
 }
 
 /* What the numbers of both are compared as: one dtype that holds those of either. A float beside an integer of 64 bits is

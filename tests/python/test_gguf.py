@@ -204,6 +204,20 @@ def test_convert_tells_what_is_lost(tmp_path, model):
     assert [tensor.tensor_type.name for tensor in gguf.GGUFReader(tmp_path / "again").tensors] == ["F16"]
 
 
+def test_diff_tells_quantised_types_apart(tmp_path):
+    """Those of 18 bytes for 32 numbers and of 144 for 256: the shapes in bytes are the same."""
+    blocks = np.arange(2 * 144).reshape(2, 144).astype(np.uint8)
+    for kind in ("Q4_0", "Q4_K"):
+        write(tmp_path / kind, {"w": (blocks if kind == "Q4_0" else blocks[::-1].copy(), kind)})
+    done = run(tmp_path, "diff", "Q4_0", "Q4_K")
+    assert (done.returncode, done.stdout) == (1, "w: dtype Q4_0 and Q4_K\n0 tensors are the same, 1 difference\n")
+    (told,) = json.loads(run(tmp_path, "diff", "--json", "Q4_0", "Q4_K").stdout)["differences"]
+    assert told == {"tensor": "w", "kind": "dtype", "message": "dtype Q4_0 and Q4_K"}
+    assert run(tmp_path, "diff", "Q4_0", "Q4_0").returncode == 0
+    assert run(tmp_path, "convert", "Q4_0", "bytes").returncode == 0
+    assert run(tmp_path, "diff", "Q4_0", "bytes").stdout.startswith("w: dtype Q4_0 and uint8\n0 tensors")
+
+
 def test_check_lists_the_faults(tmp_path, model):
     assert run(tmp_path, "check", "model.gguf").stdout == "model.gguf: ok\n"
     data = bytearray((tmp_path / "model.gguf").read_bytes())
