@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "command.h"
 
-enum { MERGE_KEEP_FIRST, MERGE_ALIGN, MERGE_SYNC, MERGE_FORMAT, MERGE_TO, MERGE_FOLLOW_LINKS };
+enum { MERGE_KEEP_FIRST, MERGE_ALIGN, MERGE_SYNC, MERGE_FORMAT, MERGE_TO, MERGE_FORCE, MERGE_FOLLOW_LINKS };
 
 static const cli_option merge_options[] = {
     {"keep-first", 0, NULL, "of metadata that the files have differently the first file's"},
@@ -13,6 +14,7 @@ static const cli_option merge_options[] = {
     {"sync", 0, NULL, "end only when the file is on the disk"},
     {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, safetensors-index"},
     {"to", 't', "FORMAT", "what TO becomes; else as its name ends, or safetensors"},
+    {"force", 'f', NULL, "replace TO where it exists"},
     CLI_FOLLOW_LINKS,
 };
 
@@ -142,13 +144,25 @@ static int merge_file(const merge_job *job, const char *path, const dlpark_file_
     return cli_exit_of_written(status);
 }
 
+/* Who forgets TO names the last shard, which nothing else has. */
+static bool merge_check_target(const cli_call *call)
+{
+    const char *path = call->operands[call->noperands - 1];
+    struct stat status;
+
+    if (cli_value(call, MERGE_FORCE) != NULL || lstat(path, &status) != 0)
+        return true;
+    cli_complain(call->verb, "%s exists, and would be TO, the last operand; --force replaces it", path);
+    return false;
+}
+
 static int merge_run(const cli_call *call)
 {
     dlpark_file_write_options options = {.sync = cli_value(call, MERGE_SYNC) != NULL};
     merge_job job = {.call = call};
 
     if (!cli_read_format(call, MERGE_TO, &options.format) ||
-        !cli_read_align(call, MERGE_ALIGN, &options.alignment_bytes))
+        !cli_read_align(call, MERGE_ALIGN, &options.alignment_bytes) || !merge_check_target(call))
         return CLI_MISUSE;
     int code = merge_open(&job);
     cli_watch_signals();
@@ -169,7 +183,8 @@ const cli_verb cli_verb_merge = {
     .help = "Writes the tensors of files into one: of a sharded checkpoint by its index, or of\n"
             "files one by one. A name comes once among them. The bytes are copied by the\n"
             "system, which on file systems that share blocks copies none. The metadata is that\n"
-            "of the shards. TO gets its name when it is whole, and replaces what was there.",
+            "of the shards. TO gets its name when it is whole. One that exists is replaced with\n"
+            "--force only: without it a forgotten TO would cost the last of the shards.",
     .examples = "  dlpark merge model.safetensors.index.json model.safetensors\n"
                 "  dlpark merge model-*.safetensors model.safetensors\n",
     .options = merge_options,

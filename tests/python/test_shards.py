@@ -267,16 +267,29 @@ def test_metadata_of_merged_files(run, tmp_path):
     assert run("merge", "1", "2", "out").returncode == 0
     assert dlpark.open(tmp_path / "out").metadata == {"x": "1", "y": "2", "z": "3"}
     before = (tmp_path / "out").read_bytes()
-    done = run("merge", "1", "2", "3", "out")
+    done = run("merge", "--force", "1", "2", "3", "out")
     assert done.returncode == 2
     assert "two of the files have another metadata 'y': '2' and 'other'; --keep-first takes the first" in done.stderr
     assert (tmp_path / "out").read_bytes() == before
-    assert run("merge", "--keep-first", "3", "2", "1", "out").returncode == 0
+    assert run("merge", "--keep-first", "-f", "3", "2", "1", "out").returncode == 0
     assert dlpark.open(tmp_path / "out").metadata == {"y": "other", "z": "3", "x": "1"}
-    done = run("merge", "1", "1", "out")
+    done = run("merge", "--force", "1", "1", "out")
     assert done.returncode == 2
     assert "two of the tensors are called '1'" in done.stderr
     assert leftovers(tmp_path) == []
+
+
+def test_a_forgotten_target_costs_no_shard(run, tmp_path, model, shards):
+    paths = [model.parent / name for name in shards]
+    before = [path.read_bytes() for path in paths]
+    done = run("merge", *paths)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"dlpark merge: {paths[-1]} exists, and would be TO, the last operand; --force replaces it\n"
+    assert [path.read_bytes() for path in paths] == before and leftovers(tmp_path) == []
+    (tmp_path / "link").symlink_to("nowhere")
+    assert run("merge", *paths, "link").returncode == 2
+    assert run("merge", "--force", *paths, "link").returncode == 0
+    assert sorted(dlpark.load(tmp_path / "link")) == ["", "a", "b", "é"]
 
 
 @pytest.mark.parametrize(
@@ -465,7 +478,7 @@ def test_a_killed_writer_leaves_the_old_file_or_the_new(command, tmp_path):
     target = out / "target"
     saver = Saver(tmp_path / "in", target)
     ways = [
-        lambda: spawn(command, ["merge", index, target]),
+        lambda: spawn(command, ["merge", "--force", index, target]),
         lambda: spawn(command, ["convert", tmp_path / "in", target, "--dtype", "f16"]),
         saver.begin,
     ]
