@@ -78,6 +78,9 @@ const char *cli_value(const cli_call *call, int option);
 /* Whether a name matches the patterns of --include, one of them if there are any, and none of --exclude. */
 bool cli_is_wanted(const cli_call *call, int include, int exclude, const char *name);
 
+/* Whether a tensor of the files is wanted, where they have any; false after telling. */
+bool cli_check_wanted(const cli_call *call, int include, int exclude, dlpark_file *const *files, size_t count);
+
 /* The format of --format, a picture's too (pictures.h); false after telling that there is none of that name. */
 bool cli_read_format(const cli_call *call, int option, dlpark_file_format *format);
 
@@ -175,6 +178,14 @@ dlpark_status cli_view(dlpark_file *file, int64_t index, dlpark_view *view, dlpa
 dlpark_status cli_select(dlpark_file *file, const char *text, dlpark_view *view, dlpark_tensor *loaded,
                          dlpark_error *err);
 
+/* ---- renames.c ---- */
+
+/* Whether each value of --rename is OLD=NEW; false after telling. */
+bool cli_check_renames(const cli_call *call, int option);
+
+/* A tensor's name in the destination, from malloc(), and its length. NULL: out of memory. */
+char *cli_rename(const cli_call *call, int option, const dlpark_file_entry *entry, size_t *nbytes);
+
 /* ---- progress.c ---- */
 
 /* One line on standard error, where that is a terminal: how much is done, how fast, how long it takes. */
@@ -204,7 +215,8 @@ typedef struct cli_parts {
     uint64_t *sizes;         /* bytes of each */
     int64_t *extents;
     size_t count;
-    uint64_t nbytes; /* of all */
+    uint64_t nbytes;   /* of all */
+    size_t nquantised; /* tensors of which only their blocks come along */
 } cli_parts;
 
 /* False: out of memory. To be ended in any case. */
@@ -236,6 +248,19 @@ int cli_texts_add(cli_texts *texts, const cli_call *call, const char *path, cons
 /* Makes the pairs. False after telling: without `keeps_first` that a key has two values. */
 bool cli_texts_unite(cli_texts *texts, const cli_verb *verb, bool keeps_first);
 void cli_texts_end(cli_texts *texts);
+
+/* What FROM says, and TO will not. Empty when zeroed. */
+typedef struct cli_losses {
+    bool has_texts;    /* metadata that were numbers and arrays, or may have been */
+    size_t nquantised; /* tensors of which only their blocks come along */
+} cli_losses;
+
+void cli_losses_add_texts(cli_losses *losses, const dlpark_file *file);
+void cli_losses_tell(const cli_losses *losses, const cli_verb *verb);
+
+/* Tells why a file could not be written, and what helps. */
+void cli_complain_of_writing(const cli_verb *verb, const char *path, const dlpark_file_write_options *options,
+                             const cli_losses *losses, const dlpark_error *err);
 
 /* What a failure to write is to the process: what could be read, and cannot be written so, is the command line's. */
 int cli_exit_of_written(dlpark_status status);

@@ -316,6 +316,8 @@ static int diff_run(const cli_call *call)
     if (!diff_read_tolerance(call, &job.tolerance))
         return CLI_MISUSE;
     int code = diff_open(&job);
+    if (code == CLI_FINE && !cli_check_wanted(call, DIFF_INCLUDE, DIFF_EXCLUDE, job.files, 2))
+        code = CLI_MISUSE;
     if (code == CLI_FINE) {
         cli_watch_signals();
         cli_progress_begin(&job.progress, dlpark_file_nbytes(job.files[0]));

@@ -250,6 +250,44 @@ bool cli_is_wanted(const cli_call *call, int include, int exclude, const char *n
     return is_included || !is_asked;
 }
 
+static bool options_has_wanted(const cli_call *call, int include, int exclude, const dlpark_file *file)
+{
+    bool is_wanted = false;
+
+    for (int64_t i = 0; i < dlpark_file_count(file) && !is_wanted; i++) {
+        dlpark_file_entry entry;
+        if (dlpark_file_entry_get(file, i, &entry, NULL) != DLPARK_OK)
+            continue;
+        char *name = cli_show_name(entry.name, entry.name_nbytes);
+        is_wanted = name == NULL || cli_is_wanted(call, include, exclude, name); /* who reads it tells of memory */
+        free(name);
+    }
+    return is_wanted;
+}
+
+bool cli_check_wanted(const cli_call *call, int include, int exclude, dlpark_file *const *files, size_t count)
+{
+    char patterns[512] = "";
+    size_t used = 0;
+    bool has_tensors = false;
+
+    for (size_t i = 0; i < count; i++) {
+        if (options_has_wanted(call, include, exclude, files[i]))
+            return true;
+        has_tensors |= dlpark_file_count(files[i]) > 0;
+    }
+    for (int i = 0; i < call->ngiven && used < sizeof patterns; i++) {
+        const cli_given *given = &call->given[i];
+        if (given->option == include || given->option == exclude)
+            used += (size_t)snprintf(patterns + used, sizeof patterns - used, " --%s %s",
+                                     call->verb->options[given->option].name, given->value);
+    }
+    if (has_tensors)
+        cli_complain(call->verb, "no tensor %s%s", cli_value(call, include) != NULL ? "matches" : "is left by",
+                     patterns);
+    return !has_tensors;
+}
+
 /* At most so many formats are known by name. */
 #define OPTIONS_FORMATS 8
 

@@ -141,6 +141,10 @@ static int stats_run(const cli_call *call)
 
     if (code != CLI_FINE)
         return code;
+    if (!cli_check_wanted(call, STATS_INCLUDE, STATS_EXCLUDE, &file, 1)) {
+        dlpark_file_release(&file);
+        return CLI_MISUSE;
+    }
     job.file = file;
     job.json = cli_value(call, STATS_JSON) != NULL ? &json : NULL;
     cli_watch_signals();
