@@ -6,7 +6,16 @@
 
 #include "command.h"
 
-enum { MERGE_KEEP_FIRST, MERGE_ALIGN, MERGE_SYNC, MERGE_FORMAT, MERGE_TO, MERGE_FORCE, MERGE_FOLLOW_LINKS };
+enum {
+    MERGE_KEEP_FIRST,
+    MERGE_ALIGN,
+    MERGE_SYNC,
+    MERGE_FORMAT,
+    MERGE_TO,
+    MERGE_FORCE,
+    MERGE_NO_METADATA,
+    MERGE_FOLLOW_LINKS
+};
 
 static const cli_option merge_options[] = {
     {"keep-first", 0, NULL, "of metadata that the files have differently the first file's"},
@@ -15,6 +24,7 @@ static const cli_option merge_options[] = {
     {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, safetensors-index"},
     {"to", 't', "FORMAT", "what TO becomes; else as its name ends, or safetensors"},
     {"force", 'f', NULL, "replace TO where it exists"},
+    {"no-metadata", 0, NULL, "leave out the texts of FROM, for which npy and npz have no place"},
     CLI_FOLLOW_LINKS,
 };
 
@@ -32,6 +42,7 @@ typedef struct merge_job {
     size_t count;
     uint64_t nbytes;
     cli_texts texts;
+    cli_losses losses;
 } merge_job;
 
 static void merge_end(merge_job *job)
@@ -59,8 +70,10 @@ static int merge_open(merge_job *job)
     for (int i = 0; i < call->noperands - 1; i++) {
         merge_source *source = &job->sources[job->nsources++];
         int code = cli_open(call, call->operands[i], MERGE_FORMAT, &source->file);
-        if (code == CLI_FINE)
+        if (code == CLI_FINE && cli_value(call, MERGE_NO_METADATA) == NULL) {
             code = cli_texts_add(&job->texts, call, call->operands[i], source->file);
+            cli_losses_add_texts(&job->losses, source->file);
+        }
         if (code != CLI_FINE)
             return code;
         if (!cli_parts_begin(&source->parts, source->file)) {
@@ -69,6 +82,7 @@ static int merge_open(merge_job *job)
         }
         job->count += source->parts.count;
         job->nbytes += source->parts.nbytes;
+        job->losses.nquantised += source->parts.nquantised;
     }
     return cli_texts_unite(&job->texts, call->verb, cli_value(call, MERGE_KEEP_FIRST) != NULL) ? CLI_FINE : CLI_MISUSE;
 }
@@ -140,7 +154,7 @@ static int merge_file(const merge_job *job, const char *path, const dlpark_file_
         return cli_interrupted();
     }
     if (status != DLPARK_OK)
-        cli_complain(job->call->verb, "%s", err.message);
+        cli_complain_of_writing(job->call->verb, path, options, &job->losses, &err);
     return cli_exit_of_written(status);
 }
 
@@ -172,6 +186,8 @@ static int merge_run(const cli_call *call)
     options.nmetadata = job.texts.npairs;
     if (code == CLI_FINE)
         code = merge_file(&job, call->operands[call->noperands - 1], &options);
+    if (code == CLI_FINE)
+        cli_losses_tell(&job.losses, call->verb);
     merge_end(&job);
     return code;
 }

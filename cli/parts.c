@@ -34,6 +34,7 @@ bool cli_parts_begin(cli_parts *parts, const dlpark_file *file)
         memcpy(shape, entry.shape, ndim * sizeof *shape);
         parts->sizes[i] = entry.nbytes;
         parts->nbytes += entry.nbytes;
+        parts->nquantised += cli_is_quantised(file, &entry);
         shape += ndim;
     }
     return true;
@@ -202,6 +203,48 @@ int cli_texts_add(cli_texts *texts, const cli_call *call, const char *path, cons
 }
 
 /* ---- What became of it ---- */
+
+void cli_losses_add_texts(cli_losses *losses, const dlpark_file *file)
+{
+    losses->has_texts |= dlpark_file_format_of(file) == DLPARK_FILE_GGUF && dlpark_file_metadata_count(file) > 0;
+}
+
+void cli_losses_tell(const cli_losses *losses, const cli_verb *verb)
+{
+    bool is_one = losses->nquantised == 1;
+
+    if (losses->has_texts)
+        cli_complain(verb, "note: the metadata are texts now, numbers and arrays too");
+    if (losses->nquantised > 0)
+        cli_complain(verb, "note: %zu quantised tensor%s came as bytes, without the name of %s type%s",
+                     losses->nquantised, is_one ? "" : "s", is_one ? "its" : "their", is_one ? "" : "s");
+}
+
+/* The format that a file is written in: of --to, or that its name ends as. */
+static dlpark_file_format parts_format(const char *path, dlpark_file_format asked)
+{
+    static const dlpark_file_format formats[] = {DLPARK_FILE_NPY, DLPARK_FILE_NPZ, DLPARK_FILE_GGUF};
+    const char *end = strrchr(path, '.');
+
+    for (size_t i = 0; asked == DLPARK_FILE_ANY && end != NULL && i < sizeof formats / sizeof formats[0]; i++)
+        if (strcmp(end + 1, dlpark_file_format_name(formats[i])) == 0)
+            return formats[i];
+    return asked;
+}
+
+void cli_complain_of_writing(const cli_verb *verb, const char *path, const dlpark_file_write_options *options,
+                             const cli_losses *losses, const dlpark_error *err)
+{
+    dlpark_file_format format = parts_format(path, options->format);
+    bool is_array = format == DLPARK_FILE_NPY || format == DLPARK_FILE_NPZ;
+    const char *more = "";
+
+    if (err->status == DLPARK_E_UNSUPPORTED && is_array && options->nmetadata > 0)
+        more = "; --no-metadata leaves them out";
+    if (err->status == DLPARK_E_UNSUPPORTED && format == DLPARK_FILE_GGUF && losses->nquantised > 0)
+        more = "; quantised tensors can be read and not written";
+    cli_complain(verb, "%s%s", err->message, more);
+}
 
 int cli_exit_of_written(dlpark_status status)
 {

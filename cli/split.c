@@ -332,6 +332,11 @@ static int split_run(const cli_call *call)
             cli_complain(call->verb, "out of memory");
         free(path);
     }
+    if (code == CLI_FINE) {
+        cli_losses losses = {.nquantised = job.parts.nquantised};
+        cli_losses_add_texts(&losses, job.file);
+        cli_losses_tell(&losses, call->verb);
+    }
     split_end(&job);
     return code;
 }

@@ -279,6 +279,25 @@ def test_metadata_of_merged_files(run, tmp_path):
     assert leftovers(tmp_path) == []
 
 
+@pytest.mark.parametrize("target, options", [("x.npz", []), ("x", ["--to", "npz"])])
+def test_where_metadata_have_no_place(run, tmp_path, model, target, options):
+    for verb in ("merge", "convert"):
+        done = run(verb, model, target, *options)
+        assert (done.returncode, (tmp_path / target).exists()) == (2, False)
+        assert done.stderr.endswith("an npz file has no place for metadata, and 1 were given; --no-metadata leaves them out\n")
+        assert run(verb, model, target, *options, "--no-metadata").returncode == 0
+        assert "a" in np.load(tmp_path / target)
+        (tmp_path / target).unlink()
+
+
+def test_metadata_that_are_left_out_may_differ(run, tmp_path):
+    for name in ("1", "2"):
+        (tmp_path / name).write_bytes(safetensors({name: ("U8", (1,), b"x")}, {"key": name}))
+    assert run("merge", "1", "2", "out").returncode == 2
+    assert run("merge", "1", "2", "out", "--no-metadata").returncode == 0
+    assert dlpark.open(tmp_path / "out").metadata == {}
+
+
 def test_a_forgotten_target_costs_no_shard(run, tmp_path, model, shards):
     paths = [model.parent / name for name in shards]
     before = [path.read_bytes() for path in paths]
