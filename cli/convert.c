@@ -24,7 +24,7 @@ enum {
 
 static const cli_option convert_options[] = {
     {"dtype", 'd', "DTYPE", "floats become this float, integers this integer; others stay"},
-    {"overflow", 0, "MODE", "nosat, satfinite, satall, wrap, saturate; as dlpark_cast()"},
+    {"overflow", 0, "MODE", "of --dtype: default, nosat, satfinite, satall, wrap, saturate; see above"},
     {"include", 'i', "PATTERN", "only tensors whose names match, as the shell's *; may be repeated"},
     {"exclude", 'x', "PATTERN", "but not those; may be repeated"},
     {"rename", 'r', "OLD=NEW", "each OLD in a name becomes NEW; may be repeated, in order"},
@@ -53,9 +53,14 @@ typedef struct convert_job {
     dlpark_file_part *parts;
     cli_texts texts;
     size_t count;
-    uint64_t nbytes;   /* to be read */
-    size_t nquantised; /* tensors of which only their blocks come along */
+    uint64_t nbytes; /* to be read */
+    cli_losses losses;
     dlpark_cast_options cast;
+    const DLDataType *to; /* what numbers of its kind become; NULL: nothing else */
+    DLDataType dtype;
+    size_t nkind;    /* tensors whose numbers are of that kind */
+    size_t nchanged; /* those of another dtype */
+    bool is_scaled;  /* the integers of a picture are floats already */
 } convert_job;
 
 /* ---- What is asked for ---- */
@@ -68,16 +73,18 @@ static bool convert_read_overflow(const cli_call *call, dlpark_overflow *overflo
     const char *given = cli_value(call, CONVERT_OVERFLOW);
 
     *overflow = DLPARK_OVERFLOW_DEFAULT;
-    for (size_t i = 0; given != NULL && i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(given, words[i]) == 0) {
-            *overflow = modes[i];
-            return true;
-        }
-    }
     if (given == NULL)
         return true;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(given, words[i]) != 0)
+            continue;
+        *overflow = modes[i];
+        if (cli_value(call, CONVERT_DTYPE) == NULL)
+            cli_complain(call->verb, "--overflow %s: is of numbers that --dtype changes, which is missing", given);
+        return cli_value(call, CONVERT_DTYPE) != NULL;
+    }
     const char *nearest = cli_nearest(given, words, sizeof words / sizeof words[0]);
-    cli_complain(call->verb, "--overflow %s: expected nosat, satfinite, satall, wrap or saturate%s%s%s", given,
+    cli_complain(call->verb, "--overflow %s: expected default, nosat, satfinite, satall, wrap or saturate%s%s%s", given,
                  nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     return false;
 }
@@ -92,102 +99,36 @@ static bool convert_is_integer(DLDataType dtype)
     return dtype.code == kDLInt || dtype.code == kDLUInt;
 }
 
-/* What a tensor's elements become: floats a float, integers an integer. */
-static DLDataType convert_dtype(DLDataType from, const DLDataType *to)
+/* What a tensor's elements become: floats a float, integers an integer. Blocks are no integers. */
+static DLDataType convert_dtype(convert_job *job, const dlpark_file_entry *entry)
 {
-    if (to == NULL || from.lanes != 1)
+    DLDataType from = entry->dtype;
+
+    if (job->to == NULL || from.lanes != 1 || cli_is_quantised(job->file, entry) ||
+        !((convert_is_float(from) && convert_is_float(*job->to)) ||
+          (convert_is_integer(from) && convert_is_integer(*job->to))))
         return from;
-    if ((convert_is_float(from) && convert_is_float(*to)) || (convert_is_integer(from) && convert_is_integer(*to)))
-        return *to;
-    return from;
+    job->nkind++;
+    job->nchanged += !dlpark_dtype_equal(from, *job->to);
+    return *job->to;
 }
 
-static bool convert_read_dtype(const cli_call *call, DLDataType *dtype)
+static bool convert_read_dtype(const cli_call *call, convert_job *job)
 {
     dlpark_error err;
     const char *given = cli_value(call, CONVERT_DTYPE);
 
     if (given == NULL)
         return true;
-    if (dlpark_dtype_parse(given, dtype, &err) != DLPARK_OK) {
+    if (dlpark_dtype_parse(given, &job->dtype, &err) != DLPARK_OK) {
         cli_complain(call->verb, "--dtype %s: %s", given, err.message);
         return false;
     }
-    if (convert_is_float(*dtype) || convert_is_integer(*dtype))
+    job->to = &job->dtype;
+    if (convert_is_float(job->dtype) || convert_is_integer(job->dtype))
         return true;
     cli_complain(call->verb, "--dtype %s: expected a float or an integer", given);
     return false;
-}
-
-/* ---- Names ---- */
-
-/* Each `from` in a text becomes `to`; a new text, NULL: out of memory. */
-static char *convert_replace(const char *text, const char *from, size_t from_nbytes, const char *to)
-{
-    size_t to_nbytes = strlen(to), nbytes = strlen(text) + 1;
-
-    for (const char *at = text; (at = strstr(at, from)) != NULL; at += from_nbytes)
-        nbytes += to_nbytes;
-    char *out = malloc(nbytes), *end = out;
-    if (out == NULL)
-        return NULL;
-    for (const char *at; (at = strstr(text, from)) != NULL; text = at + from_nbytes) {
-        memcpy(end, text, (size_t)(at - text));
-        memcpy(end + (at - text), to, to_nbytes);
-        end += (size_t)(at - text) + to_nbytes;
-    }
-    memcpy(end, text, strlen(text) + 1);
-    return out;
-}
-
-/* A name after every --rename; takes it. NULL: out of memory. */
-static char *convert_rename_all(const cli_call *call, char *name)
-{
-    for (int i = 0; name != NULL && i < call->ngiven; i++) {
-        if (call->given[i].option != CONVERT_RENAME)
-            continue;
-        const char *value = call->given[i].value;
-        size_t old_nbytes = strcspn(value, "=");
-        char *old = malloc(old_nbytes + 1), *renamed = NULL;
-        if (old != NULL) {
-            memcpy(old, value, old_nbytes);
-            old[old_nbytes] = '\0';
-            renamed = convert_replace(name, old, old_nbytes, value + old_nbytes + 1);
-        }
-        free(old);
-        free(name);
-        name = renamed;
-    }
-    return name;
-}
-
-/* A tensor's name in the destination, and its length. One that holds a zero stays: no argument can say it. */
-static char *convert_rename(const cli_call *call, const dlpark_file_entry *entry, size_t *nbytes)
-{
-    char *name = malloc(entry->name_nbytes + 1);
-
-    *nbytes = entry->name_nbytes;
-    if (name == NULL)
-        return NULL;
-    memcpy(name, entry->name, entry->name_nbytes);
-    name[entry->name_nbytes] = '\0';
-    if (strlen(name) != entry->name_nbytes)
-        return name;
-    name = convert_rename_all(call, name);
-    *nbytes = name != NULL ? strlen(name) : 0;
-    return name;
-}
-
-static bool convert_check_renames(const cli_call *call)
-{
-    for (int i = 0; i < call->ngiven; i++) {
-        const char *value = call->given[i].value;
-        if (call->given[i].option == CONVERT_RENAME && (strchr(value, '=') == NULL || value[0] == '=')) {
-            cli_complain(call->verb, "--rename %s: expected OLD=NEW", value);
-            return false;
-        }
-    }
-    return true;
 }
 
 /* ---- The job ---- */
@@ -203,7 +144,7 @@ static void convert_end(convert_job *job)
 }
 
 /* Chooses a tensor, or leaves it. False: out of memory, which is told. */
-static bool convert_add(convert_job *job, int64_t index, const DLDataType *dtype)
+static bool convert_add(convert_job *job, int64_t index)
 {
     dlpark_file_entry entry;
 
@@ -219,12 +160,12 @@ static bool convert_add(convert_job *job, int64_t index, const DLDataType *dtype
         size_t kept = (size_t)(entry.ndim < DLPARK_MAX_NDIM ? entry.ndim : DLPARK_MAX_NDIM) * sizeof *tensor->shape;
         tensor->index = index;
         memcpy(tensor->shape, entry.shape, kept);
-        *part = (dlpark_file_part){.dtype = convert_dtype(entry.dtype, dtype), .ndim = entry.ndim};
-        tensor->name = convert_rename(job->call, &entry, &part->name_nbytes);
+        *part = (dlpark_file_part){.dtype = convert_dtype(job, &entry), .ndim = entry.ndim};
+        tensor->name = cli_rename(job->call, CONVERT_RENAME, &entry, &part->name_nbytes);
         part->name = tensor->name;
         part->shape = tensor->shape;
         job->nbytes += entry.nbytes;
-        job->nquantised += cli_is_quantised(job->file, &entry);
+        job->losses.nquantised += cli_is_quantised(job->file, &entry);
         is_starved = tensor->name == NULL;
     }
     if (is_starved)
@@ -232,7 +173,7 @@ static bool convert_add(convert_job *job, int64_t index, const DLDataType *dtype
     return !is_starved;
 }
 
-static bool convert_plan(convert_job *job, const DLDataType *dtype)
+static bool convert_plan(convert_job *job)
 {
     size_t count = (size_t)dlpark_file_count(job->file);
 
@@ -243,7 +184,7 @@ static bool convert_plan(convert_job *job, const DLDataType *dtype)
         return false;
     }
     for (size_t i = 0; i < count; i++)
-        if (!convert_add(job, (int64_t)i, dtype))
+        if (!convert_add(job, (int64_t)i))
             return false;
     return true;
 }
@@ -320,21 +261,24 @@ static int convert_file(convert_job *job, const char *path, const dlpark_file_wr
         return cli_interrupted();
     }
     if (status != DLPARK_OK)
-        cli_complain(job->call->verb, "%s", err.message);
+        cli_complain_of_writing(job->call->verb, path, options, &job->losses, &err);
     return cli_exit_of_written(status);
 }
 
-/* What a file of FROM's format says, and TO does not. */
-static void convert_tell_losses(const convert_job *job)
+/* What whoever asked for it may not expect. */
+static void convert_tell(const convert_job *job)
 {
-    const char *verb = job->call->verb->name;
+    const cli_verb *verb = job->call->verb;
 
-    if (dlpark_file_format_of(job->file) == DLPARK_FILE_GGUF && job->texts.npairs > 0)
-        fprintf(stderr, "dlpark %s: note: the metadata are texts now, numbers and arrays too\n", verb);
-    if (job->nquantised > 0)
-        fprintf(stderr, "dlpark %s: note: %zu quantised tensor%s came as bytes, without the name of %s type%s\n", verb,
-                job->nquantised, job->nquantised == 1 ? "" : "s", job->nquantised == 1 ? "its" : "their",
-                job->nquantised == 1 ? "" : "s");
+    cli_losses_tell(&job->losses, verb);
+    if (job->to == NULL || job->nchanged > 0 || job->is_scaled)
+        return;
+    const char *kind = convert_is_float(*job->to) ? "floats" : "integers";
+    if (job->nkind == 0)
+        cli_complain(verb, "note: no tensor is of %s, nothing was converted", kind);
+    else
+        cli_complain(verb, "note: all tensors of %s are %s already, nothing was converted", kind,
+                     dlpark_dtype_long_name(*job->to).text);
 }
 
 /* ---- Pictures ---- */
@@ -345,11 +289,18 @@ static dlpark_file_format convert_picture_format(const cli_call *call, dlpark_fi
     return to == DLPARK_FILE_ANY ? cli_picture_of_name(call->operands[1]) : cli_is_picture(to) ? to : DLPARK_FILE_ANY;
 }
 
+/* Whether FROM is one, or cannot be told. */
+static bool convert_is_of_picture(const cli_call *call)
+{
+    dlpark_file_format from = DLPARK_FILE_ANY;
+
+    return cli_picture_tell(call->operands[0], DLPARK_FILE_ANY, &from, NULL) != DLPARK_OK || from != DLPARK_FILE_ANY;
+}
+
 /* What is promised of tensor files and not of pictures, and the other way round, is refused rather than forgotten. */
 static bool convert_check_picture(const cli_call *call, dlpark_file_format picture)
 {
     static const int others[] = {CONVERT_ALIGN, CONVERT_SYNC, CONVERT_RENAME};
-    dlpark_file_format from = DLPARK_FILE_ANY;
 
     for (size_t i = 0; picture != DLPARK_FILE_ANY && i < sizeof others / sizeof others[0]; i++) {
         if (cli_value(call, others[i]) != NULL) {
@@ -362,8 +313,7 @@ static bool convert_check_picture(const cli_call *call, dlpark_file_format pictu
         cli_complain(call->verb, "--quality is of JPEG and WebP, and %s becomes neither", call->operands[1]);
         return false;
     }
-    if (cli_value(call, CONVERT_LAYOUT) == NULL || picture != DLPARK_FILE_ANY ||
-        cli_picture_tell(call->operands[0], DLPARK_FILE_ANY, &from, NULL) != DLPARK_OK || from != DLPARK_FILE_ANY)
+    if (cli_value(call, CONVERT_LAYOUT) == NULL || picture != DLPARK_FILE_ANY || convert_is_of_picture(call))
         return true;
     cli_complain(call->verb, "--layout is of pictures, and neither %s nor %s is one", call->operands[0],
                  call->operands[1]);
@@ -412,28 +362,31 @@ static int convert_to_picture(const convert_job *job, const cli_picture_options 
 static int convert_open(convert_job *job, dlpark_file_write_options *options, const cli_picture_options *picture)
 {
     const cli_call *call = job->call;
-    DLDataType dtype;
 
     if (!convert_read_overflow(call, &job->cast.overflow) ||
-        !cli_read_align(call, CONVERT_ALIGN, &options->alignment_bytes) || !convert_read_dtype(call, &dtype) ||
-        !convert_check_renames(call))
+        !cli_read_align(call, CONVERT_ALIGN, &options->alignment_bytes) || !convert_read_dtype(call, job) ||
+        !cli_check_renames(call, CONVERT_RENAME))
         return CLI_MISUSE;
-    const cli_picture_form form = {picture->is_chw, picture->format == DLPARK_FILE_ANY &&
-                                                        cli_value(call, CONVERT_DTYPE) != NULL &&
-                                                        convert_is_float(dtype)};
+    const cli_picture_form form = {picture->is_chw,
+                                   picture->format == DLPARK_FILE_ANY && job->to != NULL && convert_is_float(*job->to)};
     int code = cli_open_formed(call, call->operands[0], CONVERT_FORMAT, &form, &job->file);
     if (code != CLI_FINE)
         return code;
     cli_watch_signals();
+    if (!cli_check_wanted(call, CONVERT_INCLUDE, CONVERT_EXCLUDE, &job->file, 1))
+        return CLI_MISUSE;
+    job->is_scaled = form.is_float && convert_is_of_picture(call);
     code = cli_texts_add(&job->texts, call, call->operands[0], job->file);
     if (code == CLI_FINE && !cli_texts_unite(&job->texts, call->verb, cli_value(call, CONVERT_KEEP_FIRST) != NULL))
         code = CLI_MISUSE;
-    if (code == CLI_FINE && !convert_plan(job, cli_value(call, CONVERT_DTYPE) != NULL ? &dtype : NULL))
+    if (code == CLI_FINE && !convert_plan(job))
         code = CLI_UNREADABLE;
     if (code != CLI_FINE)
         return code;
     options->metadata = job->texts.pairs;
     options->nmetadata = cli_value(call, CONVERT_NO_METADATA) == NULL ? job->texts.npairs : 0;
+    if (options->nmetadata > 0)
+        cli_losses_add_texts(&job->losses, job->file);
     return CLI_FINE;
 }
 
@@ -452,7 +405,7 @@ static int convert_run(const cli_call *call)
         code = picture.format != DLPARK_FILE_ANY ? convert_to_picture(&job, &picture)
                                                  : convert_file(&job, call->operands[1], &options);
         if (code == CLI_FINE)
-            convert_tell_losses(&job);
+            convert_tell(&job);
     }
     convert_end(&job);
     return code;
@@ -468,10 +421,15 @@ const cli_verb cli_verb_convert = {
             "it is whole; FROM and TO may be one file. An index file becomes one file with the\n"
             "metadata of its shards.\n"
             "A picture is a tensor called image, of integers: uint8, or uint16 for a PNG of 16\n"
-            "bits; with --dtype of a float it is of numbers from 0 to 1. TO is one when its name ends in .jpg, .jpeg, "
-            ".png or .webp, or --to says so:\n"
-            "FROM has one tensor then, or --include chooses it, of shape [height, width], or with\n"
-            "1 to 4 channels behind them. Floats are not scaled.",
+            "bits; with --dtype of a float it is of numbers from 0 to 1. TO is one when its name\n"
+            "ends in .jpg, .jpeg, .png or .webp, or --to says so: FROM has one tensor then, or\n"
+            "--include chooses it, of shape [height, width], or with 1 to 4 channels behind them.\n"
+            "Floats are not scaled.\n"
+            "--overflow says what becomes of a number that DTYPE cannot hold. Of floats: nosat,\n"
+            "the default, makes it infinity, or NaN where DTYPE has none, or the largest number\n"
+            "where it has neither; satfinite makes it the largest number and leaves infinity as\n"
+            "it is; satall makes infinity the largest number too. Of integers: wrap, the default,\n"
+            "takes it modulo 2 to the power of the bits; saturate takes the nearest number.",
     .examples = "  dlpark convert model.safetensors half.safetensors --dtype f16\n"
                 "  dlpark convert model.safetensors layers.safetensors --include 'layers.*'\n"
                 "  dlpark convert old.safetensors new.safetensors --rename transformer.=model.\n"

@@ -188,6 +188,10 @@ def test_convert_over_itself(run, model):  # noqa: F811
         (["--dtype", "bool"], 2, "expected a float or an integer"),
         (["--align", "3"], 2, "expected a power of two up to 4096"),
         (["--overflow", "warp"], 2, "did you mean 'wrap'?"),
+        (["--overflow", "wrap"], 2, "--overflow wrap: is of numbers that --dtype changes, which is missing"),
+        (["--include", "nope"], 2, "no tensor matches --include nope\n"),
+        (["-i", "nope", "-i", "no", "-x", "*"], 2, "no tensor matches --include nope --include no --exclude *\n"),
+        (["--exclude", "*"], 2, "no tensor is left by --exclude *\n"),
         (["--rename", "x"], 2, "expected OLD=NEW"),
         (["--dtype", "f128"], 2, "safetensors has no dtype for float128"),
         (["--dtype", "f8_e4m3fn", "--overflow", "wrap"], 2, "overflow is WRAP, which has no meaning for f8_e4m3fn"),
@@ -197,6 +201,51 @@ def test_convert_refuses(run, model, tmp_path, arguments, code, text):  # noqa: 
     done = run("convert", model, "out", *arguments)
     assert done.returncode == code and text in done.stderr
     assert not (tmp_path / "out").exists() and len(list(tmp_path.iterdir())) == 1
+
+
+def test_overflow_is_told_by_the_help(run, tmp_path):  # noqa: F811
+    """What the paragraphs say of each mode is what it does."""
+    told = " ".join(run("convert", "--help").stdout.split())
+    for words in ("nosat, the default, makes it infinity", "satfinite makes it the largest number and leaves infinity", "wrap, the default, takes it modulo", "saturate takes the nearest"):
+        assert words in told
+    dlpark.save(tmp_path / "x", {"f": np.array([1e6, np.inf], np.float32), "i": np.array([300, -1], np.int16)})
+
+    def f16(*arguments):
+        assert run("convert", "x", "y", "-d", "f16", *arguments).stderr == ""
+        return np.from_dlpack(dlpark.load(tmp_path / "y")["f"]).tolist()
+
+    def u8(*arguments):
+        assert run("convert", "x", "y", "-d", "u8", *arguments).stderr == ""
+        return np.from_dlpack(dlpark.load(tmp_path / "y")["i"]).tolist()
+
+    assert f16() == f16("--overflow", "nosat") == f16("--overflow", "default") == [np.inf, np.inf]
+    assert f16("--overflow", "satfinite") == [65504, np.inf] and f16("--overflow", "satall") == [65504, 65504]
+    assert u8() == u8("--overflow", "wrap") == u8("--overflow", "default") == [44, 255]
+    assert u8("--overflow", "saturate") == [255, 0]
+
+
+def test_a_dtype_that_changes_nothing_is_told(run, model, tmp_path):  # noqa: F811
+    dlpark.save(tmp_path / "floats", {"x": np.zeros(2, np.float32)})
+    done = run("convert", "floats", "y", "--dtype", "i8")
+    assert (done.returncode, done.stderr) == (0, "dlpark convert: note: no tensor is of integers, nothing was converted\n")
+    done = run("convert", model, "y", "--dtype", "f16", "--include", "ids")
+    assert (done.returncode, done.stderr) == (0, "dlpark convert: note: no tensor is of floats, nothing was converted\n")
+    done = run("convert", model, "y", "--dtype", "f32")
+    assert (done.returncode, done.stderr) == (0, "dlpark convert: note: all tensors of floats are float32 already, nothing was converted\n")
+    assert (tmp_path / "y").exists()
+
+
+def test_patterns_that_leave_nothing_are_misuse(run, model, tmp_path):  # noqa: F811
+    for words in (["stats", model], ["stats", "--json", model], ["diff", model, model], ["diff", "--json", model, model]):
+        done = run(*words, "-i", "nope", "-x", "mask")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"dlpark {words[0]}: no tensor matches --include nope --exclude mask\n"
+    dlpark.save(tmp_path / "other", {"other": np.zeros(1)})
+    assert run("diff", model, "other", "-i", "other").stdout.startswith("other: only in the second file\n")
+    dlpark.save(tmp_path / "none", {})
+    for words in (["stats", "none"], ["diff", "none", "none"], ["convert", "none", "y"]):
+        assert run(*words, "-i", "nope").returncode == 0
+    assert run("info", model, "-i", "nope").returncode == 0
 
 
 @pytest.fixture

@@ -204,6 +204,33 @@ def test_convert_tells_what_is_lost(tmp_path, model):
     assert [tensor.tensor_type.name for tensor in gguf.GGUFReader(tmp_path / "again").tensors] == ["F16"]
 
 
+def test_only_what_is_lost_is_told(tmp_path, model):
+    texts = "note: the metadata are texts now, numbers and arrays too\n"
+    blocks = "note: 1 quantised tensor came as bytes, without the name of its type\n"
+    assert run(tmp_path, "convert", "model.gguf", "x", "--no-metadata").stderr == f"dlpark convert: {blocks}"
+    assert run(tmp_path, "convert", "model.gguf", "x", "--exclude", "blocks").stderr == f"dlpark convert: {texts}"
+    assert run(tmp_path, "merge", "model.gguf", "y").stderr == f"dlpark merge: {texts}dlpark merge: {blocks}"
+    assert run(tmp_path, "merge", "model.gguf", "z", "--no-metadata").stderr == f"dlpark merge: {blocks}"
+    assert dlpark.open(tmp_path / "z").metadata == {}
+    done = run(tmp_path, "split", "model.gguf", "s", "--count", "1")
+    assert (done.returncode, done.stderr) == (0, f"dlpark split: {texts}dlpark split: {blocks}")
+    assert run(tmp_path, "merge", "s.safetensors.index.json", "back").stderr == ""
+
+
+def test_blocks_are_no_integers(tmp_path, model):
+    done = run(tmp_path, "convert", "model.gguf", "x", "--dtype", "i32", "--no-metadata")
+    assert done.stderr.splitlines()[1:] == ["dlpark convert: note: no tensor is of integers, nothing was converted"]
+    np.testing.assert_array_equal(np.from_dlpack(dlpark.load(tmp_path / "x")["blocks"]), model)
+
+
+@pytest.mark.parametrize("verb", ["convert", "merge"])
+def test_blocks_are_not_written(tmp_path, model, verb):
+    done = run(tmp_path, verb, "model.gguf", "x.gguf")
+    assert (done.returncode, (tmp_path / "x.gguf").exists()) == (2, False)
+    assert done.stderr == f"dlpark {verb}: tensor 'blocks': GGUF has no dtype for uint8; quantised tensors can be read and not written\n"
+    assert run(tmp_path, verb, "model.gguf", "x", "--to", "gguf").stderr.endswith("can be read and not written\n")
+
+
 def test_diff_tells_quantised_types_apart(tmp_path):
     """Those of 18 bytes for 32 numbers and of 144 for 256: the shapes in bytes are the same."""
     blocks = np.arange(2 * 144).reshape(2, 144).astype(np.uint8)
