@@ -81,8 +81,15 @@ bool cli_is_wanted(const cli_call *call, int include, int exclude, const char *n
 /* Whether a tensor of the files is wanted, where they have any; false after telling. */
 bool cli_check_wanted(const cli_call *call, int include, int exclude, dlpark_file *const *files, size_t count);
 
-/* The format of --format, a picture's too (pictures.h); false after telling that there is none of that name. */
-bool cli_read_format(const cli_call *call, int option, dlpark_file_format *format);
+/* Which formats an option is for. */
+typedef enum cli_formats {
+    CLI_FORMATS_READ,    /* all, pictures too (pictures.h) */
+    CLI_FORMATS_WRITTEN, /* but index files, which the library refuses */
+    CLI_FORMATS_TENSORS, /* and but pictures */
+} cli_formats;
+
+/* The format that is asked for; false after telling that there is none of that name, and which there are. */
+bool cli_read_format(const cli_call *call, int option, cli_formats which, dlpark_file_format *format);
 
 /* The bytes of --align, 0 where they are not asked for; false after telling that they are no alignment. */
 bool cli_read_align(const cli_call *call, int option, size_t *alignment_bytes);
@@ -97,6 +104,9 @@ bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options
 
 /* Opens an operand; else CLI_MISUSE or what the failure is to the process, which is told. `format`: the option's number. */
 int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file);
+
+/* The same for a verb with --json, whose schema is `schema`, else NULL: what is told is its object then. */
+int cli_open_read(const cli_call *call, const char *path, int format, const char *schema, dlpark_file **file);
 
 /* The word that `given` was probably meant to be; NULL: none is near. */
 const char *cli_nearest(const char *given, const char *const *words, size_t count);
@@ -308,6 +318,9 @@ void cli_json_put_number(double number);
 /* An object with its schema, and a list in it, which is left open; and the ends of both. */
 void cli_json_begin(cli_json *json, const char *schema, const char *list);
 void cli_json_end(cli_json *json);
+
+/* The object of a call whose file could not be opened. */
+void cli_json_error(const char *schema, const char *message);
 
 void cli_json_shape(cli_json *json, const char *key, const dlpark_file_entry *entry);
 

@@ -31,7 +31,7 @@ static const cli_option convert_options[] = {
     {"align", 'a', "BYTES", "as many tensors as can be begin at a multiple, up to 4096"},
     {"sync", 0, NULL, "end only when the file is on the disk"},
     {"format", 0, "FORMAT", "refuse FROM of any other; `dlpark info --help` names them"},
-    {"to", 't', "FORMAT", "what TO becomes; else as its name ends, or safetensors"},
+    {"to", 't', "FORMAT", "safetensors, npy, npz, gguf, jpeg, png, webp; else as TO ends, or safetensors"},
     {"no-metadata", 0, NULL, "leave out the texts of FROM, for which npy and npz have no place"},
     {"keep-first", 0, NULL, "of metadata that shards have differently the first shard's"},
     CLI_FOLLOW_LINKS,
@@ -396,7 +396,7 @@ static int convert_run(const cli_call *call)
     cli_picture_options picture = {.format = DLPARK_FILE_ANY};
     convert_job job = {.call = call};
 
-    if (!cli_read_format(call, CONVERT_TO, &options.format))
+    if (!cli_read_format(call, CONVERT_TO, CLI_FORMATS_WRITTEN, &options.format))
         return CLI_MISUSE;
     int code = convert_read_picture(call, options.format, &picture);
     if (code == CLI_FINE)

@@ -156,6 +156,16 @@ void cli_json_begin(cli_json *json, const char *schema, const char *list)
     cli_json_open(json, list, '[');
 }
 
+void cli_json_error(const char *schema, const char *message)
+{
+    cli_json json = {0};
+
+    cli_json_open(&json, NULL, '{');
+    cli_json_word(&json, "schema", schema);
+    cli_json_word(&json, "error", message);
+    cli_json_close(&json, '}');
+}
+
 void cli_json_end(cli_json *json)
 {
     cli_json_close(json, ']');

@@ -22,7 +22,7 @@ static const cli_option merge_options[] = {
     {"align", 'a', "BYTES", "as many tensors as can be begin at a multiple, up to 4096"},
     {"sync", 0, NULL, "end only when the file is on the disk"},
     {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, safetensors-index"},
-    {"to", 't', "FORMAT", "what TO becomes; else as its name ends, or safetensors"},
+    {"to", 't', "FORMAT", "safetensors, npy, npz, gguf; else as TO ends, or safetensors"},
     {"force", 'f', NULL, "replace TO where it exists"},
     {"no-metadata", 0, NULL, "leave out the texts of FROM, for which npy and npz have no place"},
     CLI_FOLLOW_LINKS,
@@ -175,7 +175,7 @@ static int merge_run(const cli_call *call)
     dlpark_file_write_options options = {.sync = cli_value(call, MERGE_SYNC) != NULL};
     merge_job job = {.call = call};
 
-    if (!cli_read_format(call, MERGE_TO, &options.format) ||
+    if (!cli_read_format(call, MERGE_TO, CLI_FORMATS_TENSORS, &options.format) ||
         !cli_read_align(call, MERGE_ALIGN, &options.alignment_bytes) || !merge_check_target(call))
         return CLI_MISUSE;
     int code = merge_open(&job);

@@ -18,11 +18,12 @@
 /* How many letters have to be changed, added, taken away or swapped with the next; `most` for words that are too long. */
 static int options_distance(const char *a, const char *b, int most)
 {
-    enum { LONGEST = 32 };
+    enum { LONGEST = 128 };
     int rows[3][LONGEST + 1];
     size_t a_length = strlen(a), b_length = strlen(b);
+    size_t more = a_length > b_length ? a_length - b_length : b_length - a_length;
 
-    if (a_length > LONGEST || b_length > LONGEST)
+    if (a_length > LONGEST || b_length > LONGEST || more >= (size_t)most)
         return most;
     for (size_t j = 0; j <= b_length; j++)
         rows[0][j] = (int)j;
@@ -291,30 +292,44 @@ bool cli_check_wanted(const cli_call *call, int include, int exclude, dlpark_fil
 /* At most so many formats are known by name. */
 #define OPTIONS_FORMATS 8
 
-bool cli_read_format(const cli_call *call, int option, dlpark_file_format *format)
+static void options_refuse_format(const cli_call *call, int option, const char *const *words, size_t count)
+{
+    const char *given = cli_value(call, option), *nearest = cli_nearest(given, words, count);
+    char list[200] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < count && used < sizeof list; i++) {
+        const char *between = i == 0 ? "" : i == count - 1 ? " or " : ", ";
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", between, words[i]);
+    }
+    cli_complain(call->verb, "--%s %s: there is no such format; expected %s%s%s%s", call->verb->options[option].name,
+                 given, list, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+bool cli_read_format(const cli_call *call, int option, cli_formats which, dlpark_file_format *format)
 {
     static const dlpark_file_format pictures[] = {CLI_JPEG, CLI_PNG, CLI_WEBP};
     const char *given = cli_value(call, option), *words[OPTIONS_FORMATS + 3];
+    int last = OPTIONS_FORMATS + (which != CLI_FORMATS_TENSORS ? 3 : 0);
     size_t count = 0;
 
     *format = DLPARK_FILE_ANY;
     if (given == NULL)
         return true;
-    for (int number = 1; number <= OPTIONS_FORMATS + 3; number++) {
+    for (int number = 1; number <= last; number++) {
         dlpark_file_format tried =
             number <= OPTIONS_FORMATS ? (dlpark_file_format)number : pictures[number - OPTIONS_FORMATS - 1];
         const char *name = cli_format_name(tried);
         if (strcmp(name, "unknown") == 0)
             continue;
-        words[count++] = name;
-        if (strcmp(given, name) != 0)
-            continue;
-        *format = tried;
-        return true;
+        if (strcmp(given, name) == 0) {
+            *format = tried;
+            return true;
+        }
+        if (tried != DLPARK_FILE_SHARDS || which == CLI_FORMATS_READ)
+            words[count++] = name;
     }
-    const char *nearest = cli_nearest(given, words, count);
-    cli_complain(call->verb, "--%s %s: there is no such format%s%s%s", call->verb->options[option].name, given,
-                 nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    options_refuse_format(call, option, words, count);
     return false;
 }
 
@@ -342,7 +357,7 @@ bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options
 #if defined(CLI_HAS_ZLIB)
     options->inflate = dlpark_zlib_inflate();
 #endif
-    return cli_read_format(call, format, &options->format);
+    return cli_read_format(call, format, CLI_FORMATS_READ, &options->format);
 }
 
 int cli_open(const cli_call *call, const char *path, int format, dlpark_file **file)
@@ -350,21 +365,42 @@ int cli_open(const cli_call *call, const char *path, int format, dlpark_file **f
     return cli_open_formed(call, path, format, &(cli_picture_form){.is_chw = false}, file);
 }
 
+dlpark_status cli_open_file(dlpark_file **file, const char *path, const dlpark_file_options *options,
+                            const cli_picture_form *form, dlpark_error *err)
+{
+    dlpark_file_format picture;
+
+    DLPARK_TRY(cli_picture_tell(path, options->format, &picture, err));
+    if (picture != DLPARK_FILE_ANY)
+        return cli_picture_open(file, path, form, true, err);
+    return dlpark_file_open(file, path, options, err);
+}
+
 int cli_open_formed(const cli_call *call, const char *path, int format, const cli_picture_form *form,
                     dlpark_file **file)
 {
     dlpark_file_options options;
-    dlpark_file_format picture;
     dlpark_error err;
 
     if (!cli_read_file_options(call, format, &options))
         return CLI_MISUSE;
-    dlpark_status status = cli_picture_tell(path, options.format, &picture, &err);
-    if (status == DLPARK_OK && picture != DLPARK_FILE_ANY)
-        status = cli_picture_open(file, path, form, true, &err);
-    else if (status == DLPARK_OK)
-        status = dlpark_file_open(file, path, &options, &err);
+    dlpark_status status = cli_open_file(file, path, &options, form, &err);
     if (status != DLPARK_OK)
+        cli_complain(call->verb, "%s", err.message);
+    return cli_exit_of(status);
+}
+
+int cli_open_read(const cli_call *call, const char *path, int format, const char *schema, dlpark_file **file)
+{
+    dlpark_file_options options;
+    dlpark_error err;
+
+    if (!cli_read_file_options(call, format, &options))
+        return CLI_MISUSE;
+    dlpark_status status = cli_open_file(file, path, &options, &(cli_picture_form){.is_chw = false}, &err);
+    if (status != DLPARK_OK && schema != NULL)
+        cli_json_error(schema, err.message);
+    else if (status != DLPARK_OK)
         cli_complain(call->verb, "%s", err.message);
     return cli_exit_of(status);
 }

@@ -65,7 +65,11 @@ dlpark_status cli_picture_tell(const char *path, dlpark_file_format wanted, dlpa
 dlpark_status cli_picture_open(dlpark_file **file, const char *path, const cli_picture_form *form, bool decodes,
                                dlpark_error *err);
 
-/* cli_open(), and a picture in that form. */
+/* dlpark_file_open(), and a picture in that form. */
+dlpark_status cli_open_file(dlpark_file **file, const char *path, const dlpark_file_options *options,
+                            const cli_picture_form *form, dlpark_error *err);
+
+/* cli_open(), and the same. */
 int cli_open_formed(const cli_call *call, const char *path, int format, const cli_picture_form *form,
                     dlpark_file **file);
 
