@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "pictures.h"
 
 enum { DIFF_TOLERANCE, DIFF_INCLUDE, DIFF_EXCLUDE, DIFF_FORMAT, DIFF_JSON };
 
@@ -296,15 +296,28 @@ static int diff_both(diff_job *job)
     return job->different > 0 && code < CLI_FAULTY ? CLI_FAULTY : code;
 }
 
-/* Both are opened before anything is said of one. */
+/* Both are opened before anything is said of one. For programs there is one error, of what the process ends with. */
 static int diff_open(diff_job *job)
 {
+    bool is_json = cli_value(job->call, DIFF_JSON) != NULL;
+    dlpark_file_options options;
+    dlpark_error err, worst_err;
     int worst = CLI_FINE;
 
-    for (int i = 0; i < 2 && worst != CLI_MISUSE; i++) {
-        int code = cli_open(job->call, job->call->operands[i], DIFF_FORMAT, &job->files[i]);
-        worst = code > worst ? code : worst;
+    if (!cli_read_file_options(job->call, DIFF_FORMAT, &options))
+        return CLI_MISUSE;
+    for (int i = 0; i < 2; i++) {
+        dlpark_status status =
+            cli_open_file(&job->files[i], job->call->operands[i], &options, &(cli_picture_form){.is_chw = false}, &err);
+        if (status != DLPARK_OK && !is_json)
+            cli_complain(job->call->verb, "%s", err.message);
+        if (cli_exit_of(status) > worst) {
+            worst = cli_exit_of(status);
+            worst_err = err;
+        }
     }
+    if (is_json && worst != CLI_FINE)
+        cli_json_error("dlpark.diff/1", worst_err.message);
     return worst;
 }
 

@@ -204,7 +204,7 @@ static int show_run(const cli_call *call)
 
     if (!show_read_options(call, &options))
         return CLI_MISUSE;
-    int code = cli_open(call, call->operands[0], SHOW_FORMAT, &file);
+    int code = cli_open_read(call, call->operands[0], SHOW_FORMAT, is_json ? "dlpark.show/1" : NULL, &file);
     if (code != CLI_FINE)
         return code;
     if (is_json)
@@ -222,10 +222,11 @@ const cli_verb cli_verb_show = {
     .summary = "the values of tensors, whole or in part",
     .help = "Prints values as NumPy does, the middle of long dimensions left out. A slice is\n"
             "written as in Python: [0:2, :8], [-1], [..., ::2]; only what it touches is read.\n"
-            "Without a tensor, all of them.",
+            "Of a file with one tensor a slice alone is enough. Without a tensor, all of them.",
     .examples = "  dlpark show model.safetensors 'lm_head.weight[0:2, :8]'\n"
                 "  dlpark show model.safetensors 'bias[-1]' norm\n"
                 "  dlpark show photo.jpg 'image[0:2, 0:3]'\n"
+                "  dlpark show array.npy '[0, :3]'\n"
                 "  dlpark show --json model.safetensors 'scale[:]'\n",
     .options = show_options,
     .noptions = sizeof show_options / sizeof show_options[0],

@@ -137,7 +137,8 @@ static int stats_run(const cli_call *call)
     dlpark_file *file = NULL;
     cli_json json = {0};
     stats_job job = {.call = call, .has_histogram = cli_value(call, STATS_HISTOGRAM) != NULL};
-    int code = cli_open(call, call->operands[0], STATS_FORMAT, &file);
+    bool is_json = cli_value(call, STATS_JSON) != NULL;
+    int code = cli_open_read(call, call->operands[0], STATS_FORMAT, is_json ? "dlpark.stats/1" : NULL, &file);
 
     if (code != CLI_FINE)
         return code;
@@ -146,7 +147,7 @@ static int stats_run(const cli_call *call)
         return CLI_MISUSE;
     }
     job.file = file;
-    job.json = cli_value(call, STATS_JSON) != NULL ? &json : NULL;
+    job.json = is_json ? &json : NULL;
     cli_watch_signals();
     cli_progress_begin(&job.progress, dlpark_file_nbytes(file) * (job.has_histogram ? 2 : 1));
     if (job.json != NULL)

@@ -131,6 +131,27 @@ def test_check_for_programs(run, model, tmp_path):
     assert absent == {"path": "absent", "error": "absent: No such file or directory"}
 
 
+def test_a_program_is_told_of_files_that_cannot_be_opened(run, model, tmp_path):
+    (tmp_path / "broken").write_bytes(b"short")
+    absent = "absent: No such file or directory"
+    broken = "broken: has 5 bytes; a safetensors file has at least 8, the length of its header (byte 0)"
+    for verb, *more in (["show"], ["stats"], ["diff", model]):
+        for path, code, error in (("absent", 3, absent), ("broken", 1, broken)):
+            done = run(verb, "--json", *more, path)
+            assert (done.returncode, done.stderr) == (code, "")
+            answer = json.loads(done.stdout)
+            assert list(answer) == ["schema", "error"] and answer["schema"] == f"dlpark.{verb}/1"
+            assert answer["error"] == error
+            plain = run(verb, *more, path)
+            assert (plain.returncode, plain.stdout, plain.stderr) == (code, "", f"dlpark {verb}: {answer['error']}\n")
+    for paths in (["absent", "broken"], ["broken", "absent"]):
+        done = run("diff", "--json", *paths)
+        assert (done.returncode, json.loads(done.stdout)) == (3, {"schema": "dlpark.diff/1", "error": absent})
+        assert len(run("diff", *paths).stderr.splitlines()) == 2
+    done = run("diff", "--json", "--format", "foo", "absent", "absent")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
 def test_hazards_are_told_and_count_when_asked(run, tmp_path):
     (tmp_path / "odd").write_bytes(safetensors({"a": ("U8", (1,), b"1"), "../b": ("F32", (1,), b"1234")}))
     (tmp_path / "even").write_bytes(safetensors({"a": ("F32", (1,), b"1234")}))
@@ -166,6 +187,10 @@ def test_the_highest_exit_status_counts(run, model, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "dlpark check: absent: No such file or directory\n")
 
 
+TENSORS_OF = "safetensors, npy, npz, gguf"
+READ = f"{TENSORS_OF}, safetensors-index, jpeg, png or webp"
+
+
 @pytest.mark.parametrize(
     "arguments, text",
     [
@@ -177,7 +202,13 @@ def test_the_highest_exit_status_counts(run, model, tmp_path):
         (["info", "-q", "x"], "there is no option '-q'"),
         (["info", "--include"], "--include needs a value: PATTERN"),
         (["info", "--json=1", "x"], "--json takes no value, and '1' was given"),
-        (["info", "--format", "zip", "x"], "--format zip: there is no such format"),
+        (["info", "--format", "zip", "x"], f"--format zip: there is no such format; expected {READ}\n"),
+        (["info", "--format", "nzp", "x"], f"--format nzp: there is no such format; expected {READ}; did you mean 'npz'?\n"),
+        (["show", "--format", "elephant", "x"], f"--format elephant: there is no such format; expected {READ}\n"),
+        (["convert", "--to", "foo", "x", "y"], f"--to foo: there is no such format; expected {TENSORS_OF}, jpeg, png or webp\n"),
+        (["convert", "--to", "pgn", "x", "y"], "jpeg, png or webp; did you mean 'png'?\n"),
+        (["merge", "--to", "foo", "x", "y"], "--to foo: there is no such format; expected safetensors, npy, npz or gguf\n"),
+        (["merge", "--to", "png", "x", "y"], "--to png: there is no such format; expected safetensors, npy, npz or gguf\n"),
     ],
 )
 def test_misuse_is_told(run, arguments, text):
@@ -189,6 +220,8 @@ def test_help_and_version(run):
     assert run("--version").stdout.startswith(f"dlpark {dlpark.__version__} ")
     everything = run("--help")
     assert everything.returncode == 0 and everything.stdout == run("help").stdout
+    assert " safetensors, npy, npz, gguf, jpeg, png, webp; else " in run("convert", "--help").stdout
+    assert " safetensors, npy, npz, gguf; else " in run("merge", "--help").stdout
     for verb in ("info", "check"):
         assert f"  {verb} " in everything.stdout
         told = run(verb, "--help")
@@ -311,11 +344,18 @@ def test_the_page_has_every_schema_and_field(run, tmp_path):
     (tmp_path / "broken").write_bytes(b"short")
     assert run("split", "a", "a").returncode == 0
     rows = dict(re.findall(r"^\| `(dlpark\.\w+/\d+)` \| (.*) \|$", PAGE.read_text(), re.MULTILINE))
-    calls = [("info", "a", "a.safetensors.index.json", "broken"), ("check", "a", "broken", "absent"), ("show", "a"), ("stats", "-g", "a"), ("diff", "a", "b")]
-    for verb, *arguments in calls:
-        answer = json.loads(run(verb, "--json", *arguments).stdout)
-        told = set(re.findall(r"`(\w+)`", rows.pop(answer["schema"]))) - NO_FIELDS[verb]
-        assert fields(answer) - {"schema"} == told, verb
+    calls = {
+        "info": [["a", "a.safetensors.index.json", "broken"]],
+        "check": [["a", "broken", "absent"]],
+        "show": [["a"], ["absent"]],
+        "stats": [["-g", "a"], ["absent"]],
+        "diff": [["a", "b"], ["a", "absent"]],
+    }
+    for verb, each in calls.items():
+        answers = [json.loads(run(verb, "--json", *arguments).stdout) for arguments in each]
+        assert {answer["schema"] for answer in answers} == {f"dlpark.{verb}/1"}
+        told = set(re.findall(r"`(\w+)`", rows.pop(f"dlpark.{verb}/1"))) - NO_FIELDS[verb]
+        assert fields(answers) - {"schema"} == told, verb
     assert not rows
 
 
