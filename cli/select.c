@@ -59,6 +59,9 @@ static dlpark_status select_apply(dlpark_view *view, const char *text, dlpark_er
     int32_t dim = 0;
     int left = 0;
 
+    if (strchr(text, ']') == NULL)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "'[%s': the slice has no ']' at its end",
+                                dlpark_file_name_text(text, strlen(text)).text);
     for (const char *comma = text; (comma = strchr(comma, ',')) != NULL; comma++)
         left++;
     for (const char *at = text;; at++, left--) {
@@ -114,6 +117,41 @@ dlpark_status cli_view(dlpark_file *file, int64_t index, dlpark_view *view, dlpa
     return DLPARK_OK;
 }
 
+/* ---- A name that is not there ---- */
+
+/* Among so many names the nearest is looked for. */
+#define SELECT_NAMES 10000
+
+/* As they are printed; how many. */
+static size_t select_show_names(const dlpark_file *file, char **names, size_t most)
+{
+    size_t count = 0;
+    dlpark_file_entry entry;
+
+    for (size_t i = 0; i < most && dlpark_file_entry_get(file, (int64_t)i, &entry, NULL) == DLPARK_OK; i++) {
+        names[count] = cli_show_name(entry.name, entry.name_nbytes);
+        count += names[count] != NULL;
+    }
+    return count;
+}
+
+static dlpark_status select_refuse(const dlpark_file *file, const char *name, size_t nbytes, dlpark_error *err)
+{
+    size_t most = dlpark_file_count(file) < SELECT_NAMES ? (size_t)dlpark_file_count(file) : SELECT_NAMES;
+    char **names = calloc(most + 1, sizeof(char *)), *given = cli_show_name(name, nbytes);
+    size_t count = names != NULL && given != NULL ? select_show_names(file, names, most) : 0;
+    const char *nearest = count > 0 ? cli_nearest(given, (const char *const *)names, count) : NULL;
+
+    dlpark_status status = dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no tensor '%s'%s%s%s",
+                                            dlpark_file_name_text(name, nbytes).text, nearest ? "; did you mean '" : "",
+                                            nearest ? nearest : "", nearest ? "'?" : "");
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    free(given);
+    return status;
+}
+
 dlpark_status cli_select(dlpark_file *file, const char *text, dlpark_view *view, dlpark_tensor *loaded,
                          dlpark_error *err)
 {
@@ -126,10 +164,15 @@ dlpark_status cli_select(dlpark_file *file, const char *text, dlpark_view *view,
     if (bracket != NULL) {
         length = (size_t)(bracket - text);
         index = select_find(file, text, length);
+        if (index < 0 && length == 0 && dlpark_file_count(file) == 1)
+            index = 0;
     }
+    if (index < 0 && length == 0 && bracket != NULL)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+                                "'%s': a slice needs the name of a tensor before it, as there are %lld",
+                                dlpark_file_name_text(text, strlen(text)).text, (long long)dlpark_file_count(file));
     if (index < 0)
-        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "there is no tensor '%s'",
-                                dlpark_file_name_text(text, length).text);
+        return select_refuse(file, text, length, err);
     DLPARK_TRY(cli_view(file, index, view, loaded, err));
     return select_apply(view, bracket + 1, err);
 }

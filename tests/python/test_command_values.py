@@ -47,14 +47,19 @@ def test_slices_are_pythons(run, model, slice):  # noqa: F811
 @pytest.mark.parametrize(
     "operand, text",
     [
-        ("wait", "there is no tensor 'wait'"),
+        ("wait", "there is no tensor 'wait'\n"),
+        ("wieght[0]", "there is no tensor 'wieght'; did you mean 'weight'?\n"),
+        ("id", "there is no tensor 'id'; did you mean 'ids'?\n"),
+        ("[0]", "'[0]': a slice needs the name of a tensor before it, as there are 4\n"),
         ("weight[2]", "index 2 is out of range for dimension 0 of extent 2"),
         ("weight[a]", "'a' is no index"),
         ("weight[]", "'' is no index"),
         ("weight[1:2:3:4]", "is no index"),
         ("weight[::0]", "step"),
         ("weight[0,0,0,0]", "one index too many"),
-        ("weight[0", "'0' is no index"),
+        ("weight[0", "'[0': the slice has no ']' at its end"),
+        ("weight[", "'[': the slice has no ']' at its end"),
+        ("weight[0]x", "expected a comma or a bracket at the end"),
     ],
 )
 def test_slices_that_are_none(run, model, operand, text):  # noqa: F811
@@ -74,6 +79,30 @@ def test_a_name_with_brackets_or_escapes_can_be_shown(run, tmp_path):  # noqa: F
     assert "[7]" in run("show", "odd", "a[0]").stdout
     assert "\n9\n" in run("show", "odd", "a[1]").stdout
     assert "[5]" in run("show", "odd", r"\x0A").stdout
+
+
+def test_a_slice_alone_is_of_the_only_tensor(run, tmp_path):  # noqa: F811
+    np.save(tmp_path / "x.npy", WEIGHT[0])
+    assert run("show", "x.npy", "[0, :3]").stdout.splitlines()[1:] == ["[0. 1. 2.]"]
+    (shown,) = json.loads(run("show", "--json", "x.npy", "[-1, 0]").stdout)["tensors"]
+    assert (shown["tensor"], shown["values"]) == ("[-1, 0]", 8)
+    dlpark.save(tmp_path / "none", {})
+    done = run("show", "none", "[0]")
+    assert (done.returncode, done.stderr) == (2, "dlpark show: '[0]': a slice needs the name of a tensor before it, as there are 0\n")
+    dlpark.save(tmp_path / "nameless", {"": np.array([4, 5]), "x": np.zeros(1)})
+    assert "[4]" in run("show", "nameless", "[:1]").stdout
+
+
+def test_the_nearest_name_is_looked_for_among_ten_thousand(run, tmp_path):  # noqa: F811
+    """Names as long as models have them, and one that a terminal would obey."""
+    dlpark.save(tmp_path / "x", {f"model.layers.{i:05}.self_attn.q_proj.weight": np.zeros(1, np.uint8) for i in range(10_000)} | {"z" * 30: np.zeros(1, np.uint8)})
+    with dlpark.open(tmp_path / "x") as file:
+        assert list(file)[-1] == "z" * 30
+    assert run("show", "x", "model.layers.09000.self_attn.q_porj.weight").stderr.endswith("; did you mean 'model.layers.09000.self_attn.q_proj.weight'?\n")
+    assert "did you mean" not in run("show", "x", "model.layers.05000.mlp.weight").stderr
+    assert "did you mean" not in run("show", "x", "z" * 29).stderr
+    dlpark.save(tmp_path / "y", {"\x1babcde": np.zeros(1)})
+    assert run("show", "y", r"\x1Babced").stderr.endswith("; did you mean '\\x1Babcde'?\n")
 
 
 def test_show_leaves_out_the_middle_unless_all_is_asked_for(run, tmp_path):  # noqa: F811
