@@ -31,7 +31,7 @@ static const cli_option convert_options[] = {
     {"align", 'a', "BYTES", "as many tensors as can be begin at a multiple, up to 4096"},
     {"sync", 0, NULL, "end only when the file is on the disk"},
     {"format", 0, "FORMAT", "refuse FROM of any other; `dlpark info --help` names them"},
-    {"to", 't', "FORMAT", "safetensors, npy, npz, gguf, jpeg, png, webp; else as TO ends, or safetensors"},
+    {"to", 't', "FORMAT", "safetensors, npy, npz, gguf, jpeg, png, webp; else as TO ends"},
     {"no-metadata", 0, NULL, "leave out the texts of FROM, for which npy and npz have no place"},
     {"keep-first", 0, NULL, "of metadata that shards have differently the first shard's"},
     CLI_FOLLOW_LINKS,
@@ -418,8 +418,9 @@ const cli_verb cli_verb_convert = {
     .help = "Writes the tensors of one file into another, a piece at a time, so that files larger\n"
             "than the memory are no matter. --dtype is for numbers of its kind: float16 changes\n"
             "the floats and leaves integers and truth values as they are. TO gets its name when\n"
-            "it is whole; FROM and TO may be one file. An index file becomes one file with the\n"
-            "metadata of its shards.\n"
+            "it is whole; FROM and TO may be one file, and what was there is replaced. It is\n"
+            "safetensors unless its name ends in .npy, .npz or .gguf, or --to says so. An index\n"
+            "file becomes one file with the metadata of its shards.\n"
             "A picture is a tensor called image, of integers: uint8, or uint16 for a PNG of 16\n"
             "bits; with --dtype of a float it is of numbers from 0 to 1. TO is one when its name\n"
             "ends in .jpg, .jpeg, .png or .webp, or --to says so: FROM has one tensor then, or\n"

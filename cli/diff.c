@@ -351,7 +351,8 @@ const cli_verb cli_verb_diff = {
     .operands = "FIRST SECOND",
     .summary = "two files by tensor: missing, dtype, shape, largest difference",
     .help = "Compares the tensors of the same names. Numbers are compared by value, whatever the\n"
-            "dtypes; NaN equals NaN. The exit status is 1 when the files differ.",
+            "dtypes; NaN equals NaN. Quantised tensors of two types differ in dtype, and their\n"
+            "bytes are not compared. The exit status is 1 when the files differ.",
     .examples = "  dlpark diff model.safetensors half.safetensors\n"
                 "  dlpark diff --tolerance 1e-3 model.safetensors half.safetensors\n"
                 "  dlpark diff before.png after.png\n",

@@ -221,8 +221,9 @@ def test_help_and_version(run):
     everything = run("--help")
     assert everything.returncode == 0 and everything.stdout == run("help").stdout
     assert " safetensors, npy, npz, gguf, jpeg, png, webp; else " in run("convert", "--help").stdout
+    assert "  -f, --force " in run("merge", "--help").stdout
     assert " safetensors, npy, npz, gguf; else " in run("merge", "--help").stdout
-    for verb in ("info", "check"):
+    for verb in ("info", "check", "show", "stats", "diff", "convert", "split", "merge"):
         assert f"  {verb} " in everything.stdout
         told = run(verb, "--help")
         assert told.returncode == 0 and f"dlpark {verb} " in told.stdout.split("Examples:")[1]

@@ -257,11 +257,14 @@ def test_a_picture_becomes_a_tensor_file(run, photo, tmp_path):  # noqa: F811
 def test_pixels_are_integers(run, photo, tmp_path):  # noqa: F811
     """Floats are from 0 to 1, as load_image has them; integers are --dtype's."""
     for dtype, made in (("f32", np.float32), ("f16", np.float16)):
-        assert run("convert", photo[1], "x.npy", "--dtype", dtype, "--layout", "chw").returncode == 0
+        done = run("convert", photo[1], "x.npy", "--dtype", dtype, "--layout", "chw")
+        assert (done.returncode, done.stderr) == (0, "")
         expected = dlpark.load_image(photo[1], dtype="float32", layout="chw").numpy().astype(made)
         np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), expected, strict=True)
     assert run("convert", photo[1], "y.npy", "--dtype", "i32").returncode == 0
     assert np.load(tmp_path / "y.npy").dtype == np.int32
+    done = run("convert", photo[1], "y.npy", "--dtype", "u8")
+    assert done.stderr == "dlpark convert: note: all tensors of integers are uint8 already, nothing was converted\n"
 
 
 # ---- convert: into pictures ----
