@@ -21,7 +21,7 @@ static const cli_option merge_options[] = {
     {"keep-first", 0, NULL, "of metadata that the files have differently the first file's"},
     {"align", 'a', "BYTES", "as many tensors as can be begin at a multiple, up to 4096"},
     {"sync", 0, NULL, "end only when the file is on the disk"},
-    {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, safetensors-index"},
+    {"format", 0, "FORMAT", "refuse FROM of any other; `dlpark info --help` names them"},
     {"to", 't', "FORMAT", "safetensors, npy, npz, gguf; else as TO ends, or safetensors"},
     {"force", 'f', NULL, "replace TO where it exists"},
     {"no-metadata", 0, NULL, "leave out the texts of FROM, for which npy and npz have no place"},

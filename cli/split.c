@@ -13,7 +13,7 @@ static const cli_option split_options[] = {
     {"size", 's', "SIZE", "of a shard at most: 500MB, 2GiB, bytes; 5GB. A larger tensor has its own"},
     {"count", 'n', "NUMBER", "so many shards, or fewer, as equal as they come"},
     {"sync", 0, NULL, "end only when all is on the disk"},
-    {"format", 0, "FORMAT", "refuse FROM of any other: safetensors, safetensors-index"},
+    {"format", 0, "FORMAT", "refuse FROM of any other; `dlpark info --help` names them"},
     CLI_FOLLOW_LINKS,
 };
 
