@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "command.h"
 
@@ -226,7 +227,8 @@ static dlpark_status split_write(split_job *job, const dlpark_file_write_options
 }
 
 /* The index, when all that it names is there. */
-static dlpark_status split_write_index(const split_job *job, char *path, size_t nbytes, bool sync, dlpark_error *err)
+static dlpark_status split_write_index(const split_job *job, const char *path, size_t nbytes, bool sync,
+                                       dlpark_error *err)
 {
     dlpark_file_pair *pairs = calloc(job->parts.count + 1, sizeof *pairs);
     char *names = malloc(job->nshards * nbytes);
@@ -242,7 +244,6 @@ static dlpark_status split_write_index(const split_job *job, char *path, size_t 
                 pairs[i] = (dlpark_file_pair){{job->sorted[i].name, job->sorted[i].name_nbytes},
                                               {name + folder, strlen(name + folder)}};
         }
-        snprintf(path, nbytes, "%s.safetensors.index.json", job->prefix);
         status = dlpark_file_save_index(path, pairs, job->parts.count, job->parts.nbytes, sync, err);
     } else {
         status = dlpark_error_set(err, status, "out of memory");
@@ -250,6 +251,24 @@ static dlpark_status split_write_index(const split_job *job, char *path, size_t 
     free(pairs);
     free(names);
     return status;
+}
+
+/* Writes the index under another name, and takes it away again: what would fail once the shards have their names, names that
+ * are no UTF-8 for one, fails before. */
+static dlpark_status split_try_index(const split_job *job, char *path, size_t nbytes, dlpark_error *err)
+{
+    const char *slash = strrchr(job->prefix, '/');
+    int folder = slash != NULL ? (int)(slash - job->prefix) + 1 : 0;
+    struct stat found;
+
+    snprintf(path, nbytes, "%s.safetensors.index.json", job->prefix);
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode))
+        return dlpark_error_set(err, DLPARK_E_IO, "%s: exists and is not a regular file", path);
+    snprintf(path, nbytes, "%.*s.dlpark-%ld.tmp", folder, job->prefix, (long)getpid());
+    DLPARK_TRY(split_write_index(job, path, nbytes, false, err));
+    (void)unlink(path);
+    snprintf(path, nbytes, "%s.safetensors.index.json", job->prefix);
+    return DLPARK_OK;
 }
 
 static int split_files(split_job *job, char *path, size_t nbytes)
@@ -260,6 +279,9 @@ static int split_files(split_job *job, char *path, size_t nbytes)
                                                .sync = cli_value(job->call, SPLIT_SYNC) != NULL};
     dlpark_error err;
     dlpark_status status = split_write(job, &options, path, nbytes, &err);
+
+    if (status == DLPARK_OK && !cli_is_interrupted())
+        status = split_try_index(job, path, nbytes, &err);
 
     if (cli_is_interrupted()) {
         cli_complain(job->call->verb, "interrupted; nothing was written");

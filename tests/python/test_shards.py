@@ -518,6 +518,18 @@ def test_a_killed_writer_leaves_the_old_file_or_the_new(command, tmp_path):
     saver.end()
 
 
+def test_split_begins_nothing_that_it_cannot_end(run, tmp_path, model):
+    """An index that cannot be written is told before a shard has its name."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "m.safetensors.index.json").mkdir()
+    done = run("split", model, tmp_path / "out" / "m", "--count", "2")
+    assert done.returncode == 3 and "exists and is not a regular file" in done.stderr
+    (tmp_path / "other").mkdir()
+    done = run("split", model, os.fsencode(tmp_path / "other") + b"/m\xff", "--count", "2")
+    assert done.returncode == 2
+    assert os.listdir(tmp_path / "other") == [] and os.listdir(tmp_path / "out") == ["m.safetensors.index.json"]
+
+
 def test_a_killed_split_leaves_whole_shards_and_no_early_index(command, tmp_path):
     """50 times: who sees the index sees all that it names."""
     large(tmp_path / "in", 1)
