@@ -24,6 +24,10 @@ class Options(ctypes.Structure):
         ("max_header_nbytes", ctypes.c_uint64),
         ("float4", ctypes.c_int),
         ("is_private", ctypes.c_bool),
+        ("follow_links", ctypes.c_bool),
+        ("access", ctypes.c_int),
+        ("threads", ctypes.c_int),
+        ("inflate", ctypes.c_void_p),
     ]
 
 

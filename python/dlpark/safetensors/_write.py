@@ -17,6 +17,9 @@ def save_file(tensors: Mapping[str, Any], filename: str | os.PathLike[str], meta
     for name in tensors:
         if not isinstance(name, str):
             raise TypeError(f"argument 'tensor_dict': {type(name).__name__!r} object is not an instance of 'str'")
+    for name, tensor in tensors.items():
+        if not hasattr(tensor, "dtype"):
+            raise AttributeError(f"{type(tensor).__name__!r} object has no attribute 'dtype' (tensor {name!r})")
     for text in [] if metadata is None else [*metadata.keys(), *metadata.values()]:
         if not isinstance(text, str):
             raise TypeError(f"argument 'metadata': {type(text).__name__!r} object is not an instance of 'str'")
