@@ -100,6 +100,7 @@ bool cli_read_align(const cli_call *call, int option, size_t *alignment_bytes);
     {                                                                                                                  \
         "follow-links", 0, NULL, "shards of an index may be links, as in a cache of Hugging Face"                      \
     }
+bool cli_follows_links(const cli_call *call);
 bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options *options);
 
 /* Opens an operand; else CLI_MISUSE or what the failure is to the process, which is told. `format`: the option's number. */

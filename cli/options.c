@@ -348,12 +348,16 @@ bool cli_read_align(const cli_call *call, int option, size_t *alignment_bytes)
     return false;
 }
 
-bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options *options)
+bool cli_follows_links(const cli_call *call)
 {
     static const char name[] = "follow-links";
-    int follow_links = options_find(call->verb, name, sizeof name - 1);
 
-    *options = (dlpark_file_options){.follow_links = cli_value(call, follow_links) != NULL};
+    return cli_value(call, options_find(call->verb, name, sizeof name - 1)) != NULL;
+}
+
+bool cli_read_file_options(const cli_call *call, int format, dlpark_file_options *options)
+{
+    *options = (dlpark_file_options){.follow_links = cli_follows_links(call)};
 #if defined(CLI_HAS_ZLIB)
     options->inflate = dlpark_zlib_inflate();
 #endif

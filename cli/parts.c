@@ -1,6 +1,9 @@
 /* Tensors of files on their way into others as they are: what they are declared as, their bytes, and their texts. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 
@@ -163,6 +166,20 @@ bool cli_texts_unite(cli_texts *texts, const cli_verb *verb, bool keeps_first)
     return texts->pairs != NULL;
 }
 
+/* A shard again, for its metadata, by the rule that it was opened by: what somebody put in its place meanwhile, a link or a
+ * pipe, is not read for it. */
+static dlpark_status parts_open_shard(dlpark_file **shard, const char *path, bool follows_links, dlpark_error *err)
+{
+    const dlpark_file_options options = {.format = DLPARK_FILE_SAFETENSORS};
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follows_links ? 0 : O_NOFOLLOW));
+
+    if (descriptor < 0)
+        return dlpark_error_set(err, DLPARK_E_IO, "%s: %s", path, strerror(errno));
+    dlpark_status status = dlpark_file_open_descriptor(shard, descriptor, path, &options, err);
+    (void)close(descriptor);
+    return status;
+}
+
 /* Those of the shards of an index, which are its tensors', where its own are of the index. */
 static int parts_add_shards(cli_texts *texts, const cli_call *call, const char *path, const dlpark_file *file)
 {
@@ -180,7 +197,7 @@ static int parts_add_shards(cli_texts *texts, const cli_call *call, const char *
         before = name;
         memcpy(shard_path, path, folder);
         strcpy(shard_path + folder, name);
-        dlpark_status status = dlpark_file_open(&shard, shard_path, NULL, &err);
+        dlpark_status status = parts_open_shard(&shard, shard_path, cli_follows_links(call), &err);
         if (status == DLPARK_OK && !parts_add_texts(texts, shard))
             status = dlpark_error_set(&err, DLPARK_E_MEMORY, "out of memory");
         dlpark_file_release(&shard);
