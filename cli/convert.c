@@ -425,7 +425,7 @@ const cli_verb cli_verb_convert = {
             "bits; with --dtype of a float it is of numbers from 0 to 1. TO is one when its name\n"
             "ends in .jpg, .jpeg, .png or .webp, or --to says so: FROM has one tensor then, or\n"
             "--include chooses it, of shape [height, width], or with 1 to 4 channels behind them.\n"
-            "Floats are not scaled.\n"
+            "Floats are not scaled on their way into a picture.\n"
             "--overflow says what becomes of a number that DTYPE cannot hold. Of floats: nosat,\n"
             "the default, makes it infinity, or NaN where DTYPE has none, or the largest number\n"
             "where it has neither; satfinite makes it the largest number and leaves infinity as\n"

@@ -337,7 +337,11 @@ const cli_verb cli_verb_info = {
     .summary = "what is in a file: names, dtypes, shapes, sizes",
     .help = "Prints what a file says of itself, and of each of its tensors: name, dtype,\n"
             "shape and size. The bytes of the tensors are not read. Characters of a name that\n"
-            "a terminal would obey are escaped; patterns see the name as it is printed.",
+            "a terminal would obey are escaped; patterns see the name as it is printed.\n"
+            "A file is refused beyond these limits: a header or directory of 100,000,000 bytes\n"
+            "(npy: 1,048,576), 2,097,150 tensors (npz: 1,000,000), 65,535 dimensions, of which 64\n"
+            "make a tensor (npy: 64, GGUF: 4), JSON nested 64 deep, 100,000 shards, 1032 bytes\n"
+            "unpacked for one that is deflated, and 2^28 pixels.",
     .examples = "  dlpark info model.safetensors\n"
                 "  dlpark info --include 'layers.0.*' model.safetensors\n"
                 "  dlpark info model.safetensors photo.jpg weights.npz\n"
