@@ -3,7 +3,7 @@
 #include "crc32.h"
 
 #define CRC32_POLYNOMIAL UINT32_C(0xEDB88320)
-#define CRC32_STEP       ((size_t)8)
+#define CRC32_STEP       ((size_t)16)
 
 /* Row `i` has the sums of a byte and `i` zeros behind it. */
 static uint32_t crc32_tables[CRC32_STEP][256];
@@ -29,6 +29,13 @@ static uint32_t crc32_word(const unsigned char *bytes)
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
+/* The sum of four bytes that so many follow. */
+static uint32_t crc32_four(uint32_t word, size_t behind)
+{
+    return crc32_tables[behind + 3][word & 0xFF] ^ crc32_tables[behind + 2][word >> 8 & 0xFF] ^
+           crc32_tables[behind + 1][word >> 16 & 0xFF] ^ crc32_tables[behind][word >> 24];
+}
+
 uint32_t dlpark__crc32_add(uint32_t sum, const void *bytes, size_t nbytes)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -36,10 +43,9 @@ uint32_t dlpark__crc32_add(uint32_t sum, const void *bytes, size_t nbytes)
 
     (void)pthread_once(&once, crc32_make_tables);
     for (; nbytes >= CRC32_STEP; nbytes -= CRC32_STEP, at += CRC32_STEP) {
-        uint32_t low = crc32_word(at) ^ sum, high = crc32_word(at + 4);
-        sum = crc32_tables[7][low & 0xFF] ^ crc32_tables[6][low >> 8 & 0xFF] ^ crc32_tables[5][low >> 16 & 0xFF] ^
-              crc32_tables[4][low >> 24] ^ crc32_tables[3][high & 0xFF] ^ crc32_tables[2][high >> 8 & 0xFF] ^
-              crc32_tables[1][high >> 16 & 0xFF] ^ crc32_tables[0][high >> 24];
+        uint32_t others = crc32_four(crc32_word(at + 4), 8) ^ crc32_four(crc32_word(at + 8), 4) ^
+                          crc32_four(crc32_word(at + 12), 0); /* which wait for no sum */
+        sum = crc32_four(crc32_word(at) ^ sum, 12) ^ others;
     }
     for (; nbytes > 0; nbytes--, at++)
         sum = sum >> 8 ^ crc32_tables[0][(sum ^ *at) & 0xFF];
