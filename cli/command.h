@@ -269,9 +269,10 @@ typedef struct cli_losses {
 void cli_losses_add_texts(cli_losses *losses, const dlpark_file *file);
 void cli_losses_tell(const cli_losses *losses, const cli_verb *verb);
 
-/* Tells why a file could not be written, and what helps. */
-void cli_complain_of_writing(const cli_verb *verb, const char *path, const dlpark_file_write_options *options,
-                             const cli_losses *losses, const dlpark_error *err);
+/* Ends a writer whose tensors were written, with that status: the file gets its name, unless somebody wants the process to
+ * end. Tells why it could not be written, and what helps. What the process ends with. */
+int cli_end_writing(const cli_call *call, dlpark_file_writer *writer, dlpark_status status, const char *path,
+                    const dlpark_file_write_options *options, const cli_losses *losses, dlpark_error *err);
 
 /* What a failure to write is to the process: what could be read, and cannot be written so, is the command line's. */
 int cli_exit_of_written(dlpark_status status);

@@ -252,17 +252,7 @@ static int convert_file(convert_job *job, const char *path, const dlpark_file_wr
 
     if (status == DLPARK_OK)
         status = convert_write(job, writer, &err);
-    bool is_interrupted = cli_is_interrupted(); /* from here on the file is whole: a wish to end comes too late */
-    if (status == DLPARK_OK && !is_interrupted)
-        status = dlpark_file_writer_finish(&writer, &err);
-    dlpark_file_writer_release(&writer);
-    if (is_interrupted) {
-        cli_complain(job->call->verb, "interrupted; %s is as it was", path);
-        return cli_interrupted();
-    }
-    if (status != DLPARK_OK)
-        cli_complain_of_writing(job->call->verb, path, options, &job->losses, &err);
-    return cli_exit_of_written(status);
+    return cli_end_writing(job->call, writer, status, path, options, &job->losses, &err);
 }
 
 /* What whoever asked for it may not expect. */

@@ -249,8 +249,8 @@ static dlpark_file_format parts_format(const char *path, dlpark_file_format aske
     return asked;
 }
 
-void cli_complain_of_writing(const cli_verb *verb, const char *path, const dlpark_file_write_options *options,
-                             const cli_losses *losses, const dlpark_error *err)
+static void parts_complain_of_writing(const cli_verb *verb, const char *path, const dlpark_file_write_options *options,
+                                      const cli_losses *losses, const dlpark_error *err)
 {
     dlpark_file_format format = parts_format(path, options->format);
     bool is_array = format == DLPARK_FILE_NPY || format == DLPARK_FILE_NPZ;
@@ -276,4 +276,21 @@ int cli_exit_of_written(dlpark_status status)
     default:
         return cli_exit_of(status);
     }
+}
+
+int cli_end_writing(const cli_call *call, dlpark_file_writer *writer, dlpark_status status, const char *path,
+                    const dlpark_file_write_options *options, const cli_losses *losses, dlpark_error *err)
+{
+    bool is_interrupted = cli_is_interrupted(); /* from here on the file is whole: a wish to end comes too late */
+
+    if (status == DLPARK_OK && !is_interrupted)
+        status = dlpark_file_writer_finish(&writer, err);
+    dlpark_file_writer_release(&writer);
+    if (is_interrupted) {
+        cli_complain(call->verb, "interrupted; %s is as it was", path);
+        return cli_interrupted();
+    }
+    if (status != DLPARK_OK)
+        parts_complain_of_writing(call->verb, path, options, losses, err);
+    return cli_exit_of_written(status);
 }

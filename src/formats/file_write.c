@@ -46,6 +46,27 @@ dlpark__write_kind dlpark__write_kind_of(const dlpark_file_part *part)
     return (dlpark__write_kind){part->view->dtype, part->view->ndim, part->view->shape};
 }
 
+dlpark_status dlpark__write_measure(const dlpark_file_part *part, uint64_t each, dlpark__write_size *size,
+                                    dlpark_error *err)
+{
+    dlpark__write_kind kind = dlpark__write_kind_of(part);
+
+    *size = (dlpark__write_size){each, false, false};
+    if (kind.ndim < 0 || kind.ndim > DLPARK_MAX_NDIM)
+        return dlpark_error_set(err, DLPARK_E_RANK, "tensor '%s' has %d dimensions, expected 0 to %d",
+                                dlpark__write_name(part).text, (int)kind.ndim, DLPARK_MAX_NDIM);
+    for (int32_t i = 0; i < kind.ndim; i++) {
+        if (kind.shape[i] < 0)
+            return dlpark_error_set(err, DLPARK_E_SHAPE, "tensor '%s': shape[%d] is %lld",
+                                    dlpark__write_name(part).text, (int)i, (long long)kind.shape[i]);
+        if (kind.shape[i] == 0)
+            size->is_empty = true;
+        else
+            size->is_vast |= __builtin_mul_overflow(size->product, (uint64_t)kind.shape[i], &size->product);
+    }
+    return DLPARK_OK;
+}
+
 dlpark_file_name dlpark__write_name(const dlpark_file_part *part)
 {
     return dlpark_file_name_text(part->name, part->name_nbytes != 0 ? part->name_nbytes : strlen(part->name));

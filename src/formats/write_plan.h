@@ -36,6 +36,17 @@ typedef struct dlpark__write_kind {
 
 dlpark__write_kind dlpark__write_kind_of(const dlpark_file_part *part);
 
+/* A number for each element, times all extents but those of 0, which excuse no other from being too large. */
+typedef struct dlpark__write_size {
+    uint64_t product;
+    bool is_empty; /* an extent is 0 */
+    bool is_vast;  /* the product leaves 64 bits */
+} dlpark__write_size;
+
+/* E_RANK or E_SHAPE where there is no such tensor. */
+dlpark_status dlpark__write_measure(const dlpark_file_part *part, uint64_t each, dlpark__write_size *size,
+                                    dlpark_error *err);
+
 /* Its name, fit for a message. */
 dlpark_file_name dlpark__write_name(const dlpark_file_part *part);
 

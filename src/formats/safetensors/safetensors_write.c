@@ -43,27 +43,17 @@ static int safetensors_write_type(DLDataType dtype)
     return -1;
 }
 
-/* Bits of all elements. An extent of 0 excuses no other from being too large. */
+/* Bits of all elements. */
 static dlpark_status safetensors_write_bits(const dlpark_file_part *part, const dlpark__write_kind *kind,
                                             uint64_t *bits, dlpark_error *err)
 {
-    uint64_t product = (uint64_t)kind->dtype.bits * kind->dtype.lanes;
-    bool is_empty = false, is_vast = false;
+    dlpark__write_size size;
 
-    if (kind->ndim < 0 || kind->ndim > DLPARK_MAX_NDIM)
-        return dlpark_error_set(err, DLPARK_E_RANK, "tensor '%s' has %d dimensions, expected 0 to %d",
-                                dlpark__write_name(part).text, (int)kind->ndim, DLPARK_MAX_NDIM);
-    for (int32_t i = 0; i < kind->ndim; i++) {
-        if (kind->shape[i] < 0)
-            return dlpark_error_set(err, DLPARK_E_SHAPE, "tensor '%s': shape[%d] is %lld",
-                                    dlpark__write_name(part).text, (int)i, (long long)kind->shape[i]);
-        is_empty |= kind->shape[i] == 0;
-        is_vast |= kind->shape[i] != 0 && __builtin_mul_overflow(product, (uint64_t)kind->shape[i], &product);
-    }
-    if (is_vast)
+    DLPARK_TRY(dlpark__write_measure(part, (uint64_t)kind->dtype.bits * kind->dtype.lanes, &size, err));
+    if (size.is_vast)
         return dlpark_error_set(err, DLPARK_E_OVERFLOW, "tensor '%s': shape %s has more than 2^64-1 bits",
                                 dlpark__write_name(part).text, dlpark__layout_list(kind->ndim, kind->shape).text);
-    *bits = is_empty ? 0 : product;
+    *bits = size.is_empty ? 0 : size.product;
     return DLPARK_OK;
 }
 
