@@ -6,23 +6,8 @@
 #include <dlpark/file_write.h>
 
 #include "failing_alloc.h"
+#include "failing_read.h"
 #include "npy_made.h"
-
-/* ---- Reads that fail ---- */
-
-ssize_t __real_pread(int descriptor, void *to, size_t nbytes, off_t offset);
-ssize_t __wrap_pread(int descriptor, void *to, size_t nbytes, off_t offset);
-
-static int reads_until_failure; /* 0: none fails */
-
-ssize_t __wrap_pread(int descriptor, void *to, size_t nbytes, off_t offset)
-{
-    if (reads_until_failure > 0 && --reads_until_failure == 0) {
-        errno = EIO;
-        return -1;
-    }
-    return __real_pread(descriptor, to, nbytes, offset);
-}
 
 /* ---- Archives ---- */
 

@@ -5,23 +5,8 @@
 #include <stdbool.h>
 
 #include "failing_alloc.h"
+#include "failing_read.h"
 #include "names.h"
-
-/* ---- Reads that fail ---- */
-
-ssize_t __real_pread(int descriptor, void *to, size_t nbytes, off_t offset);
-ssize_t __wrap_pread(int descriptor, void *to, size_t nbytes, off_t offset);
-
-static int reads_until_failure; /* 0: none fails */
-
-ssize_t __wrap_pread(int descriptor, void *to, size_t nbytes, off_t offset)
-{
-    if (reads_until_failure > 0 && --reads_until_failure == 0) {
-        errno = EIO;
-        return -1;
-    }
-    return __real_pread(descriptor, to, nbytes, offset);
-}
 
 /* ---- What must be true of every file that opens ---- */
 

@@ -1,25 +1,8 @@
 #include "zip_opened.h"
 
 #include "failing_alloc.h"
+#include "failing_read.h"
 #include "tensor_file.h"
-
-/* ---- Reads that fail ---- */
-
-#include <errno.h>
-
-ssize_t __real_pread(int descriptor, void *to, size_t nbytes, off_t offset);
-ssize_t __wrap_pread(int descriptor, void *to, size_t nbytes, off_t offset);
-
-static int reads_until_failure; /* 0: none fails */
-
-ssize_t __wrap_pread(int descriptor, void *to, size_t nbytes, off_t offset)
-{
-    if (reads_until_failure > 0 && --reads_until_failure == 0) {
-        errno = EIO;
-        return -1;
-    }
-    return __real_pread(descriptor, to, nbytes, offset);
-}
 
 static const zip_item two[] = {{.name = "a.npy", .bytes = "0123456789", .nbytes = 10},
                                {.name = "b", .bytes = "abc", .nbytes = 3}};
