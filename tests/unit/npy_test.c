@@ -1,6 +1,5 @@
 #include "npy_file.h"
 
-#include <errno.h>
 #include <stdbool.h>
 
 #include <dlpark/file_write.h>

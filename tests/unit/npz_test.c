@@ -1,6 +1,5 @@
 #include "tensor_file.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 #include <dlpark/file_write.h>

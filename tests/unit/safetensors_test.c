@@ -1,6 +1,5 @@
 #include "tensor_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 
