@@ -264,7 +264,7 @@ static dlpark_status split_try_index(const split_job *job, char *path, size_t nb
     snprintf(path, nbytes, "%s.safetensors.index.json", job->prefix);
     if (stat(path, &found) == 0 && !S_ISREG(found.st_mode))
         return dlpark_error_set(err, DLPARK_E_IO, "%s: exists and is not a regular file", path);
-    snprintf(path, nbytes, "%.*s.dlpark-%ld.tmp", folder, job->prefix, (long)getpid());
+    snprintf(path, nbytes, "%.*s.dlpark-%016lx.tmp", folder, job->prefix, (unsigned long)getpid());
     DLPARK_TRY(split_write_index(job, path, nbytes, false, err));
     (void)unlink(path);
     snprintf(path, nbytes, "%s.safetensors.index.json", job->prefix);
