@@ -142,9 +142,37 @@ def junit_results(path):
     return results
 
 
-def build(stage, preset):
-    stage.must(["cmake", "--preset", preset])
+# Adapters beside those of the presets, whose libraries apt brings in a minute; with PARTNERS=all also the others. The
+# library of some is made by tools/partner.
+LIGHT_ADAPTERS = []
+MADE_PARTNERS = []
+
+
+def build(stage, preset, adapters=False):
+    """Configures and compiles a preset; with all adapters that this run has the libraries of, where asked for."""
+    settings = adapter_settings(stage) if adapters else []
+    stage.must(["cmake", "--preset", preset, *settings])
     stage.must(["cmake", "--build", "--preset", preset, "--parallel", JOBS])
+
+
+def adapter_settings(stage):
+    names = [*LIGHT_ADAPTERS, *(snippets.PARTNER_ADAPTERS if ALL_PARTNERS else [])]
+    folders = [partner(stage, name) for name in names if name in MADE_PARTNERS]
+    places = ["-DCMAKE_PREFIX_PATH=" + ";".join(folders)] if folders else []
+    return [*(f"-DDLPARK_{name.upper()}=ON" for name in names), *places]
+
+
+def partner(stage, name):
+    """Where the library of an adapter lies that is not a package."""
+    status, folder = stage.run([ROOT / "tools" / "partner", name], capture=True)
+    if status != 0:
+        raise CannotRun(f"tools/partner {name} failed with {status}")
+    return folder.strip()
+
+
+def adapters_left_out():
+    names = [] if ALL_PARTNERS else snippets.PARTNER_ADAPTERS
+    return [Result(f"adapter {name}", "skipped", "the adapter is built with PARTNERS=all") for name in names]
 
 
 def ctest(stage, preset, *selection, env=None, before=()):
@@ -217,13 +245,13 @@ def verdict(name, status):
 
 def stage_asan(stage):
     """Unit tests, and the corpora of the fuzzers, under the address and undefined-behaviour sanitizers."""
-    build(stage, "asan")
+    build(stage, "asan", adapters=True)
     return ctest(stage, "asan", "-LE", "compile|install", env=SANITIZER_OPTIONS)
 
 
 def stage_tsan(stage):
     """Tests labelled `threads` under the thread sanitizer."""
-    build(stage, "tsan")
+    build(stage, "tsan", adapters=True)
     return ctest(stage, "tsan", "-L", "threads", env=SANITIZER_OPTIONS, before=fixed_addresses(stage))
 
 
@@ -235,19 +263,25 @@ def fixed_addresses(stage):
 
 def stage_release(stage):
     """The release build with all tests: unit, headers alone, ABI, installation."""
-    build(stage, "release")
-    return ctest(stage, "release")
+    build(stage, "release", adapters=True)
+    passages = WORK / "passages"
+    shutil.rmtree(passages, ignore_errors=True)
+    passages.mkdir()
+    results = ctest(stage, "release", env={"DLPARK_PASSAGES": str(passages)})
+    if ALL_PARTNERS:
+        results.append(verdict("docs/adapters.md", stage.run([ROOT / "tools" / "adapters_page.py", "--check", passages])))
+    return results + adapters_left_out()
 
 
 def stage_clang(stage):
     """The same sources by clang, warnings as errors."""
-    build(stage, "clang")
+    build(stage, "clang", adapters=True)
     return ctest(stage, "clang", "-LE", "compile|install")
 
 
 def stage_valgrind(stage):
     """Tests labelled `valgrind`, each under memcheck."""
-    build(stage, "release")
+    build(stage, "release", adapters=True)
     listing = ["ctest", "--test-dir", BUILD / "release", "--show-only=json-v1", "-L", "valgrind"]
     status, text = stage.run(listing, capture=True)
     if status != 0:
@@ -456,7 +490,7 @@ def stage_demo(stage):
 
 def stage_docs(stage):
     """Every snippet of the documentation, built with warnings as errors against an installed dlpark, and run."""
-    build(stage, "release")
+    build(stage, "release", adapters=True)
     prefix = WORK / "prefix"
     shutil.rmtree(prefix, ignore_errors=True)
     stage.must(["cmake", "--install", BUILD / "release", "--prefix", prefix, "--component", "development"])

@@ -23,6 +23,9 @@ STRICT = ["-Wall", "-Wextra", "-Werror", "-O1"]
 PYTHON_INCLUDE = ["-isystem", sysconfig.get_path("include")]
 COMPILERS = {".c": ["gcc", "-std=c11"], ".cpp": ["g++", "-std=c++17"]}
 PARTNERS = ["torch"]  # what a snippet may import and a plain `make test` has not
+# Libraries beside the core, by the header that a snippet includes; those of PARTNER_ADAPTERS come with PARTNERS=all.
+PARTNER_ADAPTERS = []
+ADAPTERS = ["image", "zlib", *PARTNER_ADAPTERS]
 
 
 class Snippets:
@@ -59,7 +62,9 @@ class Snippets:
     def compiled(self, source):
         text = source.read_text()
         if re.search(r"\bmain\s*\(", text):
-            adapters = [name for name in ("image", "zlib") if f"<dlpark/{name}.h>" in text]
+            adapters = [name for name in ADAPTERS if f"<dlpark/{name}.h>" in text]
+            if set(adapters) & set(PARTNER_ADAPTERS) and not self.demands_partners:
+                return source.name, "skipped", f"the adapter {adapters[0]} is built with PARTNERS=all"
             return self.program(source, "-".join(["dlpark", *adapters]))
         extension = re.search(r"\bPyInit_(\w+)\s*\(", text)
         if extension:

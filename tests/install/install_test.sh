@@ -1,5 +1,5 @@
 #!/bin/sh
-# Usage: [WITH_ZLIB=1] install_test.sh static|shared [WITH_IMAGE [PYTHON]]
+# Usage: [ADAPTERS="zlib ..." CMAKE_PREFIX_PATH=...] install_test.sh static|shared [PYTHON]
 # Installs dlpark as a package would, moves the prefix elsewhere, and is then a stranger: builds programs outside of
 # the source tree by find_package and by pkg-config, in C and C++17, runs them and compares what they print.
 # Of shared libraries it also reads which symbols they export and which libraries they need. With PYTHON, which needs its
@@ -7,9 +7,10 @@
 set -eu
 
 kind=$1
-with_image=${2:-0}
-with_zlib=${WITH_ZLIB:-0}
-python=${3:-}
+python=${2:-}
+adapters=${ADAPTERS:-}
+# Where libraries of adapters lie that are not packages: CMake reads this itself, pkg-config has its own word.
+partners=$(echo "${CMAKE_PREFIX_PATH:-}" | sed 's|[^:][^:]*|&/lib/pkgconfig|g')
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 CC=${CC:-cc}
@@ -51,9 +52,10 @@ install_and_move()
     [ "$kind" = static ] || shared=ON
     with_kit=OFF
     [ -z "$python" ] || with_kit=ON
+    # shellcheck disable=SC2046 # a list of words
     quietly "$CMAKE" -S "$root" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$CC" \
-        -DBUILD_SHARED_LIBS=$shared -DDLPARK_IMAGE="$with_image" -DDLPARK_ZLIB="$with_zlib" -DDLPARK_KIT=$with_kit -DCMAKE_INSTALL_PREFIX="$work/first" \
-        -DCMAKE_INSTALL_LIBDIR=lib
+        -DBUILD_SHARED_LIBS=$shared -DDLPARK_KIT=$with_kit -DCMAKE_INSTALL_PREFIX="$work/first" \
+        -DCMAKE_INSTALL_LIBDIR=lib $(for name in $adapters; do echo "-DDLPARK_$name=ON"; done | tr a-z A-Z)
     quietly "$CMAKE" --build "$work/build" --parallel 2
     quietly "$CMAKE" --install "$work/build"
     mv "$work/first" "$work/prefix"
@@ -61,7 +63,7 @@ install_and_move()
     if grep -rIl -e "$work/first" -e "$root" "$work/prefix"; then
         fail "installed files name the place where they were built"
     fi
-    if [ "$with_image" = 0 ] && [ -e "$work/prefix/include/dlpark/image.h" ]; then
+    if [ -z "$adapters" ] && [ -e "$work/prefix/include/dlpark/image.h" ]; then
         fail "image.h is installed although its library is not built"
     fi
     if [ "$with_kit" = OFF ] && [ -e "$work/prefix/include/dlpark/python.h" ]; then
@@ -92,7 +94,7 @@ by_pkgconfig()
     *.cpp) compile="$CXX -std=c++17" ;;
     *) compile="$CC -std=c11" ;;
     esac
-    flags=$(PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig" pkg-config --cflags --libs "$1")
+    flags=$(PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig:$partners" pkg-config --cflags --libs "$1")
     # shellcheck disable=SC2086 # both are lists of words
     quietly $compile -Wall -Wextra -Werror "$work/stranger/$2" -o "$work/by-pkgconfig" $flags
     run_path="$work/prefix/lib"
@@ -171,19 +173,16 @@ by_pkgconfig dlpark core.c
 by_pkgconfig dlpark core.cpp
 refuses nonsense "$minor_version" "has no dlpark::nonsense"
 refuses core 99.0 "not accepted\|compatible with requested version"
-if [ "$with_image" = 1 ]; then
-    by_cmake image image.c
-    by_pkgconfig dlpark-image image.c
-fi
-if [ "$with_zlib" = 1 ]; then
-    by_cmake zlib zlib.c
-    by_pkgconfig dlpark-zlib zlib.c
-fi
+for name in $adapters; do
+    by_cmake "$name" "$name.c"
+    by_pkgconfig "dlpark-$name" "$name.c"
+done
 if [ "$kind" = shared ]; then
     exports_only_ours "$work/prefix/lib/libdlpark.so"
     needs_only_libc "$work/prefix/lib/libdlpark.so"
-    [ "$with_image" = 0 ] || exports_only_ours "$work/prefix/lib/libdlpark-image.so"
-    [ "$with_zlib" = 0 ] || exports_only_ours "$work/prefix/lib/libdlpark-zlib.so"
+    for name in $adapters; do
+        exports_only_ours "$work/prefix/lib/libdlpark-$name.so"
+    done
 fi
 if [ -n "$python" ]; then
     as_extension
