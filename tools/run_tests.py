@@ -163,7 +163,7 @@ def adapter_settings(stage):
 
 
 def partner(stage, name):
-    """Where the library of an adapter lies that is not a package."""
+    """Where a partner lies that is no package of apt or pip: the library of an adapter, or real files."""
     status, folder = stage.run([ROOT / "tools" / "partner", name], capture=True)
     if status != 0:
         raise CannotRun(f"tools/partner {name} failed with {status}")
@@ -347,7 +347,13 @@ def site_environment(site):
 def stage_python(stage):
     """The wheel, installed, and the Python tests."""
     site = installed(stage)
-    return pytest_and_steady(stage, env={**site_environment(site), "DLPARK_PROBE": str(build_probe(stage))})
+    env = {**site_environment(site), **real_files(stage), "DLPARK_PROBE": str(build_probe(stage))}
+    return pytest_and_steady(stage, env=env)
+
+
+def real_files(stage):
+    """Where tests/python/test_files_real.py finds what it reads."""
+    return {"DLPARK_MODELS": partner(stage, "models")} if ALL_PARTNERS else {}
 
 
 def stage_python_asan(stage):
@@ -357,6 +363,7 @@ def stage_python_asan(stage):
     install_wheel(stage, site, BUILD / "wheel-asan", *settings, "--config-settings", "install.strip=false")
     env = {
         **site_environment(site),
+        **real_files(stage),
         **SANITIZER_OPTIONS,
         "DLPARK_PROBE": str(build_probe(stage, "address,undefined")),
         "LD_PRELOAD": gcc_libraries(stage, "libasan.so", "libstdc++.so"),
