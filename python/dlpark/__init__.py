@@ -28,6 +28,7 @@ __all__ = [
     "check",
     "dtypes",
     "encode_image",
+    "from_arrow",
     "from_dlpack",
     "get_cmake_dir",
     "get_include",
@@ -44,6 +45,7 @@ __all__ = [
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import dtypes
+    from ._arrow_arrays import from_arrow
     from ._check import Fault, Report, Verdict, check
     from ._images import ImageInfo, encode_image, image_info, load_image, save_image
     from ._kit import get_cmake_dir, get_include, get_sources
@@ -57,6 +59,8 @@ else:
             return import_module(".dtypes", __name__)
         if name in ("ImageInfo", "encode_image", "image_info", "load_image", "save_image"):
             from . import _images as module
+        elif name == "from_arrow":
+            from . import _arrow_arrays as module
         elif name in ("Fault", "Report", "Verdict", "check"):
             from . import _check as module
         elif name in ("TensorFile", "TensorInfo", "load", "open", "save"):

@@ -74,7 +74,7 @@ def test_what_it_links_is_in_it(wheel):
 
 
 def test_only_the_init_function_is_exported(wheel):
-    assert [path.name.partition(".")[0] for path in wheel.extensions] == ["_core", "_files", "_image"]
+    assert [path.name.partition(".")[0] for path in wheel.extensions] == ["_arrow", "_core", "_files", "_image"]
     for library in wheel.extensions:
         names = {line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()}
         assert names - {"_init", "_fini"} == {f"PyInit_{library.name.partition('.')[0]}"}
@@ -111,7 +111,7 @@ def test_nothing_names_the_place_where_it_was_built(wheel):
 
 
 def test_every_header_of_the_kit_and_the_core_is_in_it(wheel):
-    ours = {path.name for path in (ROOT / "include" / "dlpark").glob("*.h")} - {"image.h", "file.h", "file_write.h", "inflate.h", "zlib.h"}
+    ours = {path.name for path in (ROOT / "include" / "dlpark").glob("*.h")} - {"arrow.h", "image.h", "file.h", "file_write.h", "inflate.h", "zlib.h"}
     assert {path.name for path in (wheel.folder / "dlpark" / "include" / "dlpark").glob("*.h")} == ours
     for name in ours:
         there = wheel.folder / "dlpark" / "include" / "dlpark" / name

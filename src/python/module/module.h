@@ -47,7 +47,11 @@ extern const dlpark_py_exchange dlpark__py_tensor_exchange;
 PyObject *dlpark__py_tensor_get_array_interface(PyObject *self, void *closure);
 PyObject *dlpark__py_tensor_get_cuda_array_interface(PyObject *self, void *closure);
 
+/* Tensor.__arrow_c_array__. */
+PyObject *dlpark__py_tensor_arrow(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *keyword_names);
+
 extern const char dlpark__py_tensor_array_doc[];
+extern const char dlpark__py_tensor_arrow_doc[];
 
 /* METH_FASTCALL functions have another type than PyMethodDef's; the flags say so. The detour by void (*)(void) tells
  * the compiler that this is meant. */
@@ -56,6 +60,8 @@ extern const char dlpark__py_tensor_array_doc[];
 /* The methods by which a Tensor is given out, for the table of the type. */
 #define DLPARK__PY_TENSOR_PROTOCOL_METHODS                                                                             \
     {"__array__", DLPARK__PY_METHOD(dlpark__py_array), METH_FASTCALL | METH_KEYWORDS, dlpark__py_tensor_array_doc},    \
+        {"__arrow_c_array__", DLPARK__PY_METHOD(dlpark__py_tensor_arrow), METH_FASTCALL | METH_KEYWORDS,               \
+         dlpark__py_tensor_arrow_doc},                                                                                 \
         {"__reduce_ex__", dlpark__py_tensor_reduce, METH_O, dlpark__py_tensor_reduce_doc},                             \
         {"__copy__", dlpark__py_tensor_copy_handle, METH_NOARGS, dlpark__py_tensor_copy_handle_doc},                   \
     {                                                                                                                  \

@@ -28,7 +28,42 @@ PyObject *dlpark__py_tensor_get_cuda_array_interface(PyObject *self, void *closu
                                                 self);
 }
 
+/* ---- Arrow ---- */
+
+/* The adapter is an extension of its own, which few need. */
+PyObject *dlpark__py_tensor_arrow(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *keyword_names)
+{
+    static const char *const names[] = {"requested_schema"};
+    PyObject *values[] = {Py_None};
+
+    if (nargs > 1)
+        return PyErr_Format(PyExc_TypeError, "__arrow_c_array__() takes at most 1 argument (%zd given)", nargs);
+    if (dlpark__py_keywords("__arrow_c_array__", args, nargs, keyword_names, names, values, 1) < 0)
+        return NULL;
+    PyObject *module = PyImport_ImportModule("dlpark._arrow_arrays");
+    PyObject *pair = module != NULL ? PyObject_CallMethod(module, "to_arrow", "O", self) : NULL;
+    Py_XDECREF(module);
+    return pair;
+}
+
 /* ---- What help() says ---- */
+
+const char dlpark__py_tensor_arrow_doc[] =
+    "__arrow_c_array__($self, requested_schema=None)\n--\n\n"
+    "The memory of the host as Arrow's C data interface has it, for pyarrow.array().\n\n"
+    "Rank 1 is a primitive array, a higher rank an array of the extension type arrow.fixed_shape_tensor.\n\n"
+    "Parameters\n"
+    "----------\n"
+    "requested_schema : capsule, optional\n"
+    "    Not looked at: Arrow lets a producer give what it has.\n\n"
+    "Returns\n"
+    "-------\n"
+    "tuple of two capsules\n"
+    "    ``arrow_schema`` and ``arrow_array``. Both keep the memory.\n\n"
+    "Raises\n"
+    "------\n"
+    "BufferError\n"
+    "    Arrow has no such dtype, or the elements would have to be copied: make them compact by `copy()` first.";
 
 const char dlpark__py_tensor_array_doc[] = "__array__($self, dtype=None, copy=None)\n--\n\n"
                                            "A NumPy array of the same memory, for numpy.asarray().\n\n"
