@@ -105,10 +105,11 @@ static const struct name_doubtful {
 
 static bool name_is_native(char order)
 {
-    const uint16_t probe = 1;
-    bool is_little = *(const unsigned char *)&probe == 1;
-
-    return order == '=' || order == '|' || order == (is_little ? '<' : '>');
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return order == '=' || order == '|' || order == '>';
+#else
+    return order == '=' || order == '|' || order == '<';
+#endif
 }
 
 /* The dtype of a kind and of bytes, as NumPy counts them. */

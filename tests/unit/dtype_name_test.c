@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 
+#include "internal.h"
+
 static DLDataType named(const char *name)
 {
     DLDataType dtype = {99, 99, 99};
@@ -177,11 +179,39 @@ static void test_nonsense_is_refused_with_its_text(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         refuse(wrong[i], wrong[i]);
     refuse("string", "expected a name such as float32");
-    refuse("Q4_0", "a format of whole blocks");
-    refuse("IQ2_XS", "whole blocks");
-    refuse("MXFP4", "whole blocks");
     refuse("<\x1B", "\"<\\x1B\" is not the typestr");
     refuse("a name that is longer than any dtype has ever had, and longer than what a message would quote", "...");
+}
+
+static void test_formats_of_whole_blocks_are_called_so(void **state)
+{
+    (void)state;
+    static const char *const blocks[] = {"Q4_0", "Q8_K", "IQ2_XS", "TQ1_0", "MXFP4", "NVFP4"};
+    static const char *const others[] = {"Q", "Q_K", "Q/0", "Q:0", "IQ", "I9", "T1", "TQ:", "MXFP5", "NVFP"};
+    dlpark_error err;
+    DLDataType out;
+
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+        refuse(blocks[i], "a format of whole blocks");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_int_equal(dlpark_dtype_from_name(others[i], &out, &err), DLPARK_E_DTYPE);
+        assert_null(strstr(err.message, "blocks"));
+    }
+}
+
+static void test_distances_of_words(void **state)
+{
+    (void)state;
+    static const char longest[] = "abcdefghijklmnopqrstuvwx"; /* 24 characters */
+    char longer[sizeof longest + 1];
+
+    snprintf(longer, sizeof longer, "%sy", longest);
+    assert_int_equal(dlpark__name_distance("flaot32", 7, "float32"), 1);
+    assert_int_equal(dlpark__name_distance("FLOAT", 4, "float"), 1);
+    assert_int_equal(dlpark__name_distance(longest, 24, longest), 0);
+    assert_int_equal(dlpark__name_distance(longest, 24, ""), 24);
+    assert_true(dlpark__name_distance(longer, 25, longest) == SIZE_MAX);
+    assert_true(dlpark__name_distance(longest, 24, longer) == SIZE_MAX);
 }
 
 int main(void)
@@ -193,6 +223,8 @@ int main(void)
         cmocka_unit_test(test_the_other_byte_order_is_refused_by_name),
         cmocka_unit_test(test_what_was_probably_meant_is_said),
         cmocka_unit_test(test_nonsense_is_refused_with_its_text),
+        cmocka_unit_test(test_formats_of_whole_blocks_are_called_so),
+        cmocka_unit_test(test_distances_of_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,7 +132,27 @@ static void alloc_refuses_what_it_makes_itself(void **state)
     assert_fails(DLPARK_E_OVERFLOW, "shape[1] is 18446744073709551615", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
     desc.ndim = 65;
     assert_fails(DLPARK_E_RANK, "65", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc = plain;
+    desc.shape = DLPARK_DIMS((int64_t[]){2, -3});
+    assert_fails(DLPARK_E_SHAPE, "shape[1] is -3", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    desc.shape = DLPARK_DIMS((const int64_t *)NULL);
+    assert_fails(DLPARK_E_SHAPE, "shape is NULL", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
     assert_null(tensor.managed);
+}
+
+static void alloc_wants_a_description_and_room_for_a_tensor(void **state)
+{
+    (void)state;
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    dlpark_tensor_desc desc = {.dtype = DLPARK_F32, .ndim = 2, .shape = DLPARK_DIMS(shape_2x3)};
+
+    assert_fails(DLPARK_E_ARGUMENT, "tensor is NULL", dlpark_tensor_alloc(NULL, &desc, NULL, e));
+    assert_fails(DLPARK_E_ARGUMENT, "desc is NULL", dlpark_tensor_alloc(&tensor, NULL, NULL, e));
+    assert_ok(dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    DLManagedTensorVersioned *made = tensor.managed;
+    assert_fails(DLPARK_E_NOT_EMPTY, "already holds", dlpark_tensor_alloc(&tensor, &desc, NULL, e));
+    assert_ptr_equal(tensor.managed, made);
+    dlpark_tensor_release(&tensor);
 }
 
 static void alloc_without_memory_leaves_nothing(void **state)
@@ -181,9 +201,13 @@ static void alloc_with_extra_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(alloc_owns_aligned_memory_in_one_allocation), TEST(alloc_is_the_same_whatever_type_the_extents_have),
-        TEST(alloc_of_every_size_holds_its_bytes),         TEST(alloc_refuses_what_it_makes_itself),
-        TEST(alloc_without_memory_leaves_nothing),         TEST(alloc_with_extra_bytes),
+        TEST(alloc_owns_aligned_memory_in_one_allocation),
+        TEST(alloc_is_the_same_whatever_type_the_extents_have),
+        TEST(alloc_of_every_size_holds_its_bytes),
+        TEST(alloc_refuses_what_it_makes_itself),
+        TEST(alloc_wants_a_description_and_room_for_a_tensor),
+        TEST(alloc_without_memory_leaves_nothing),
+        TEST(alloc_with_extra_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,9 +128,11 @@ static void refused_tensor_stays_theirs(void **state)
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     DLManagedTensorVersioned *theirs = &foreign;
     DLManagedTensor *legacy = &foreign_legacy;
+    dlpark_view view;
 
     foreign.dl_tensor.ndim = foreign_legacy.dl_tensor.ndim = 65;
     assert_fails(DLPARK_E_RANK, "65", dlpark_tensor_import(&tensor, &theirs, NULL, e));
+    assert_fails(DLPARK_E_RANK, "65", dlpark_tensor_import(&tensor, &theirs, &view, e));
     assert_fails(DLPARK_E_RANK, "65", dlpark_tensor_import_legacy(&tensor, &legacy, NULL, e));
     reset(state);
     shape[0] = -2;

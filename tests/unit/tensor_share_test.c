@@ -420,6 +420,38 @@ static void each_allocation_may_fail(void **state)
     assert_int_equal(failing_alloc_live(), live);
 }
 
+/* The part's own, and the box of a tensor that is shared for the first time. */
+static void each_allocation_of_a_viewed_part_may_fail(void **state)
+{
+    (void)state;
+    DLManagedTensorVersioned theirs = foreign_tensor(0), *given = &theirs;
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY, part = DLPARK_TENSOR_EMPTY;
+    dlpark_view view;
+
+    foreign_ended = 0;
+    assert_ok(dlpark_tensor_import(&tensor, &given, &view, e));
+    assert_ok(dlpark_view_index(&view, 0, 1, e));
+    long live = failing_alloc_live();
+    for (long nth = 1; nth <= 2; nth++) {
+        dlpark_error err;
+        failing_alloc_arm(nth);
+        assert_int_equal(dlpark_tensor_share(&part, &tensor, &view, &err), DLPARK_E_MEMORY);
+        assert_int_equal(failing_alloc_count(), nth);
+        assert_non_null(strstr(err.message, "rank 1"));
+        assert_null(part.managed);
+        assert_ptr_equal(tensor.managed, &theirs);
+        assert_int_equal(failing_alloc_live(), live);
+    }
+    failing_alloc_arm(3);
+    assert_ok(dlpark_tensor_share(&part, &tensor, &view, e));
+    assert_int_equal(failing_alloc_count(), 2);
+    failing_alloc_arm(0);
+    dlpark_tensor_release(&tensor);
+    assert_int_equal(foreign_ended, 0);
+    dlpark_tensor_release(&part);
+    assert_int_equal(foreign_ended, 1);
+}
+
 static void storage_lives_until_the_last_owner(void **state)
 {
     (void)state;
@@ -554,6 +586,7 @@ int main(void)
         TEST(handles_are_compared_by_offset),
         TEST(arguments_are_looked_at),
         TEST(each_allocation_may_fail),
+        TEST(each_allocation_of_a_viewed_part_may_fail),
         TEST(storage_lives_until_the_last_owner),
         TEST(part_goes_out_under_the_legacy_abi),
         TEST(wholes_of_ours_and_of_others_are_alike),

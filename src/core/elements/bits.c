@@ -118,7 +118,7 @@ DLPARK_INLINE void bits_unpack_width(unsigned char *to, const unsigned char *fro
 /* Two in each byte, from the beginning of one on or the middle: a loop that the compiler makes vectors of. */
 static void bits_unpack_four(unsigned char *to, const unsigned char *from, unsigned bit, int64_t count)
 {
-    if (bit == 4 && count > 0) {
+    if (bit == 4) {
         *to++ = *from++ >> 4;
         count--;
     }
@@ -180,7 +180,7 @@ DLPARK_INLINE void bits_pack_width(unsigned char *to, unsigned bit, const unsign
 
 static void bits_pack_four(unsigned char *to, unsigned bit, const unsigned char *from, int64_t count)
 {
-    if (bit == 4 && count > 0) {
+    if (bit == 4) {
         dlpark__bits_put(to++, 4, 4, *from++ & 0xF);
         count--;
     }

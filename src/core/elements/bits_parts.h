@@ -42,7 +42,7 @@ static inline void dlpark__bits_put(unsigned char *to, unsigned bit, unsigned co
 /* Moves a range of bits, counted from the first bit of each base, to one that it does not meet. */
 void dlpark__bits_move(unsigned char *to, int64_t to_bit, const unsigned char *from, int64_t from_bit, int64_t nbits);
 
-/* Elements of 1 to 7 bits that follow one another, to a byte each with the upper bits zero. */
+/* Elements of 1 to 7 bits that follow one another, at least one, to a byte each with the upper bits zero. */
 void dlpark__bits_unpack(unsigned char *to, const unsigned char *from, int64_t from_bit, unsigned width, int64_t count);
 
 /* The reverse. Upper bits of the bytes are not looked at. */
