@@ -312,11 +312,11 @@ dlpark_status dlpark_file_metadata_get(const dlpark_file *file, int64_t index, d
 /* ---- Names for people ---- */
 
 /* Characters that a terminal would obey, or that turn the direction of what follows: U+00 to 1F, U+7F to 9F, U+200E, F,
- * U+2028 to 202E, U+2066 to 2069, U+FEFF, U+061C. */
+ * U+2028 to 202E, U+2066 to 2069, U+FEFF, U+061C. U+20 to 7E are not asked about. */
 static bool file_disturbs(uint32_t code)
 {
-    return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code & ~UINT32_C(1)) == 0x200E ||
-           (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF || code == 0x061C;
+    return code < 0xA0 || (code & ~UINT32_C(1)) == 0x200E || (code >= 0x2028 && code <= 0x202E) ||
+           (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF || code == 0x061C;
 }
 
 /* The character that valid UTF-8 begins with, and its width. What is no UTF-8 is taken for U+FFFD, a byte wide. */

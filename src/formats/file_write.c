@@ -67,9 +67,14 @@ dlpark_status dlpark__write_measure(const dlpark_file_part *part, uint64_t each,
     return DLPARK_OK;
 }
 
+size_t dlpark__write_name_nbytes(const dlpark_file_part *part)
+{
+    return part->name_nbytes != 0 ? part->name_nbytes : strlen(part->name);
+}
+
 dlpark_file_name dlpark__write_name(const dlpark_file_part *part)
 {
-    return dlpark_file_name_text(part->name, part->name_nbytes != 0 ? part->name_nbytes : strlen(part->name));
+    return dlpark_file_name_text(part->name, dlpark__write_name_nbytes(part));
 }
 
 /* Keeps what was declared. False: out of memory. */
@@ -219,10 +224,10 @@ static dlpark_status file_write_select(const file_write_tile *tile, dlpark_view 
     if (tile->rows < 0)
         return DLPARK_OK;
     for (int32_t i = 0; i < tile->rows; i++)
-        DLPARK_TRY(dlpark_view_index(from, 0, tile->index[i], err));
+        DLPARK_TRY(dlpark_view_index(from, 0, tile->index[i], err)); /* GCOVR_EXCL_BR_LINE: below its extent */
     int64_t begin = tile->index[tile->rows], left = tile->view->shape[tile->rows] - begin;
     int64_t count = left < tile->count ? left : tile->count;
-    DLPARK_TRY(dlpark_view_slice(from, 0, begin, begin + count, 1, err));
+    DLPARK_TRY(dlpark_view_slice(from, 0, begin, begin + count, 1, err)); /* GCOVR_EXCL_BR_LINE: rows that are there */
     return dlpark_view_slice(to, 0, 0, count, 1, err);
 }
 
@@ -231,8 +236,8 @@ static dlpark_status file_write_tiles(dlpark_file_writer *writer, dlpark__file_w
 {
     do {
         dlpark_view from, to;
-        DLPARK_TRY(file_write_select(tile, &from, &to, err));
-        DLPARK_TRY(dlpark_copy(&to, &from, err));
+        DLPARK_TRY(file_write_select(tile, &from, &to, err)); /* GCOVR_EXCL_BR_LINE: neither step fails, see there */
+        DLPARK_TRY(dlpark_copy(&to, &from, err)); /* GCOVR_EXCL_BR_LINE: of one shape, and in memory of our own */
         size_t nbytes = (size_t)dlpark_view_nbytes(&to);
         DLPARK_TRY(file_write_place(writer, part, tile->offset, to.data, nbytes, true, err));
         tile->offset += nbytes;
@@ -254,7 +259,7 @@ static dlpark_status file_write_strided(dlpark_file_writer *writer, dlpark__file
     memcpy(shape, view->shape, (size_t)view->ndim * sizeof *shape);
     if (inner > 0) {
         tile.rows = inner - 1;
-        tile.count = nbytes < DLPARK__FILE_WRITER_TILE ? (int64_t)(DLPARK__FILE_WRITER_TILE / nbytes) : 1;
+        tile.count = (int64_t)(DLPARK__FILE_WRITER_TILE / nbytes);
         tile.count = tile.count < shape[tile.rows] ? tile.count : shape[tile.rows];
         shape[tile.rows] = tile.count;
     }
@@ -289,7 +294,7 @@ static dlpark_status file_write_check(const dlpark__file_writer_part *part, cons
 static dlpark_status file_write_elements(dlpark_file_writer *writer, dlpark__file_writer_part *part,
                                          const dlpark_view *view, uint64_t offset, dlpark_error *err)
 {
-    bool is_padded = (view->flags & DLPARK_VIEW_PADDED) != 0 && view->dtype.bits < 8;
+    bool is_padded = (view->flags & DLPARK_VIEW_PADDED) != 0;
 
     if (dlpark_view_numel(view) == 0)
         return DLPARK_OK;

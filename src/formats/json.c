@@ -152,14 +152,14 @@ static size_t json_special(const char *text, size_t at, size_t end)
     for (; end - at >= 8; at += 8) {
         uint64_t word;
         memcpy(&word, text + at, sizeof word);
+        if (DLPARK__IS_BIG_ENDIAN)
+            word = __builtin_bswap64(word); /* the first byte is the lowest */
         uint64_t quote = word ^ (ones * '"'), slash = word ^ (ones * '\\');
         /* A lane that is 0 lends from the next, and one below 0x20 too; a byte of more than 0x7F never does. */
         uint64_t special = ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((word - ones * 0x20) & ~word);
         special &= highs;
-        if (special != 0 && !DLPARK__IS_BIG_ENDIAN)
-            return at + (size_t)__builtin_ctzll(special) / 8;
         if (special != 0)
-            break;
+            return at + (size_t)__builtin_ctzll(special) / 8;
     }
     while (at < end && text[at] != '"' && text[at] != '\\' && (unsigned char)text[at] >= 0x20)
         at++;

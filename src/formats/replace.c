@@ -131,7 +131,7 @@ static int replace_set_mode(const dlpark__replace *replace)
 static int replace_sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    size_t length = slash == path ? 1 : slash != NULL ? (size_t)(slash - path) : 0;
+    size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
     char *folder = malloc(length + 2);
     int failed = 0;
 

@@ -47,6 +47,9 @@ typedef struct dlpark__write_size {
 dlpark_status dlpark__write_measure(const dlpark_file_part *part, uint64_t each, dlpark__write_size *size,
                                     dlpark_error *err);
 
+/* Bytes of its name, which may be one that a zero ends. */
+size_t dlpark__write_name_nbytes(const dlpark_file_part *part);
+
 /* Its name, fit for a message. */
 dlpark_file_name dlpark__write_name(const dlpark_file_part *part);
 

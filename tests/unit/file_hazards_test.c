@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 
+#include "format.h"
+
 /* ---- What is told of a header ---- */
 
 enum { MOST = 8 };
@@ -104,6 +106,28 @@ static void numbers_that_are_not_aligned(void **state)
     assert_int_equal(hazards_of(header, 18, NULL), expected);
 }
 
+/* Nobody maps what has to be unpacked first. */
+static void compressed_numbers_need_no_alignment(void **state)
+{
+    tensor_file made = tensor_file_text("{'a':{'dtype':'U8','shape':[1],'data_offsets':[0,1]},"
+                                        "'b':{'dtype':'F64','shape':[1],'data_offsets':[1,9]},"
+                                        "'c':{'dtype':'F64','shape':[1],'data_offsets':[9,17]}}",
+                                        17);
+    dlpark_file *file = NULL;
+    dlpark_file_fault list[MOST];
+
+    (void)state;
+    assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
+    size_t count = dlpark_file_hazards(file, list, MOST);
+    assert_in_range(count, 1, 2); /* one of them may be aligned by the header */
+    assert_string_equal(list[0].rule, "misaligned");
+    for (int i = 0; i < 3; i++)
+        file->index.entries[i].is_compressed = true;
+    assert_int_equal(dlpark_file_hazards(file, list, MOST), 0);
+    dlpark_file_release(&file);
+    tensor_file_end(&made);
+}
+
 static void a_rank_that_no_tensor_has(void **state)
 {
     char header[400] = "{'x':{'dtype':'U8','shape':[1";
@@ -123,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_readers_get_wrong),
         cmocka_unit_test(numbers_that_are_not_aligned),
+        cmocka_unit_test(compressed_numbers_need_no_alignment),
         cmocka_unit_test(a_rank_that_no_tensor_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -375,6 +375,8 @@ static void names_are_fit_to_be_printed(void **state)
         {"\xE2\x80\xAF\xE2\x81\xA5", NULL}, /* U+202F, U+2065 */
         {"\xE2\x81\xA6\xE2\x81\xA9", "\\u2066\\u2069"},
         {"\xE2\x81\xAA", NULL},
+        {"\xD8\x9B\xD8\x9D", NULL}, /* U+061B, U+061D */
+        {"\xD8\x9C", "\\u061C"},
         {"\xEF\xBB\xBF", "\\uFEFF"},
         {"\xEF\xBF\xBD\xEF\xBF\xBF", NULL}, /* U+FFFD itself */
         {"\xF0\x9F\x98\x80\xF4\x8F\xBF\xBF", NULL},
@@ -422,6 +424,39 @@ static void long_names_are_cut(void **state)
             }
 }
 
+/* As snprintf(): what fits, of whole escapes and characters, and how long all of it would be. */
+static void names_of_any_length_are_formatted(void **state)
+{
+    static const char name[] = "ab\x1B[0m\x7F"
+                               "c\xC3\xA4\xE2\x80\xAE"
+                               "d\xFF";
+    static const char whole[] = "ab\\x1B[0m\\x7F"
+                                "c\xC3\xA4\\u202E"
+                                "d\\xFF";
+    /* Where the text may be cut: not within these. */
+    static const struct {
+        size_t first, past;
+    } units[] = {{2, 6}, {9, 13}, {14, 16}, {16, 22}, {23, 27}};
+    char text[40];
+
+    (void)state;
+    assert_int_equal(dlpark_file_name_format(name, sizeof name - 1, NULL, 0), sizeof whole - 1);
+    for (size_t room = 1; room <= sizeof text; room++) {
+        size_t kept = room - 1 < sizeof whole - 1 ? room - 1 : sizeof whole - 1;
+        for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+            if (kept > units[i].first && kept < units[i].past)
+                kept = units[i].first;
+        memset(text, '#', sizeof text);
+        assert_int_equal(dlpark_file_name_format(name, sizeof name - 1, text, room), sizeof whole - 1);
+        assert_int_equal(strlen(text), kept);
+        assert_memory_equal(text, whole, kept);
+        for (size_t i = room; i < sizeof text; i++)
+            assert_int_equal(text[i], '#');
+    }
+    assert_int_equal(dlpark_file_name_format("", 0, text, 1), 0);
+    assert_string_equal(text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +473,7 @@ int main(void)
         cmocka_unit_test(check_of_a_whole_file_lists_nothing),
         cmocka_unit_test(names_are_fit_to_be_printed),
         cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(names_of_any_length_are_formatted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,6 +301,80 @@ static void what_fails_on_the_way_through_memory(void **state)
     tensor_file_drop(&path);
 }
 
+/* What waits to be copied goes before what takes another way, and is told of when it cannot be written. */
+static void what_fails_before_the_way_through_memory(void **state)
+{
+    tensor_file_path path = somewhere();
+    dlpark_error err = {.message = ""};
+    dlpark_file_writer *writer = NULL;
+    strange own;
+
+    (void)state;
+    strange_begin(&own, strange_text, 8, false, 0);
+    assert_ok(
+        dlpark_file_writer_open(&writer, path.text, (dlpark_file_part[]){own.parts[1], own.parts[0]}, 2, NULL, e));
+    unpacked = 0;
+    fail_writes_from(1);
+    assert_int_equal(dlpark_file_writer_put_from(writer, 0, 2, own.file, (const int64_t[]){1, 0}, &err), DLPARK_E_IO);
+    fail_writes_from(0);
+    assert_int_equal(unpacked, 0);
+    assert_non_null(strstr(err.message, "No space left"));
+    dlpark_file_writer_release(&writer);
+    assert_old(&path);
+    strange_end(&own);
+    tensor_file_drop(&path);
+}
+
+/* Column-major and packed: unpacked whole, which needs memory. */
+static void a_packed_column_needs_memory(void **state)
+{
+    tensor_file_path path = somewhere();
+    dlpark_file_writer *writer = NULL;
+    strange own;
+
+    (void)state;
+    strange_begin(&own, strange_text, 8, false, 0);
+    own.file->index.entries[0].is_column_major = true;
+    assert_ok(dlpark_file_writer_open(&writer, path.text, own.parts, 2, NULL, e));
+    unpacked = 0;
+    failing_alloc_arm(1);
+    assert_int_equal(dlpark_file_writer_put_from(writer, 0, 1, own.file, (const int64_t[]){0}, NULL), DLPARK_E_MEMORY);
+    failing_alloc_arm(0);
+    assert_int_equal(unpacked, 0);
+    assert_ok(dlpark_file_writer_put_from(writer, 0, 1, own.file, (const int64_t[]){0}, e));
+    assert_int_equal(unpacked, 1);
+    dlpark_file_writer_release(&writer);
+    strange_end(&own);
+    tensor_file_drop(&path);
+}
+
+/* An archive has a sum of each member, so its bytes are seen on their way. */
+static void tensors_of_a_file_are_summed_up(void **state)
+{
+    tensor_file made = tensor_file_text(from_text, 8);
+    tensor_file_path path = somewhere();
+    const dlpark_file_write_options options = {.format = DLPARK_FILE_NPZ};
+    dlpark_file *file = NULL;
+    dlpark_file_writer *writer = NULL;
+    dlpark_file_entry entries[5];
+    dlpark_file_part parts[5];
+    dlpark_file_fault fault;
+    size_t count = 1;
+
+    (void)state;
+    assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, NULL, e));
+    declare(file, entries, parts);
+    assert_ok(dlpark_file_writer_open(&writer, path.text, parts, 4, &options, e));
+    assert_ok(dlpark_file_writer_put_from(writer, 0, 4, file, (const int64_t[]){0, 1, 2, 3}, e));
+    assert_ok(dlpark_file_writer_finish(&writer, e));
+    assert_ok(dlpark_file_check(path.text, NULL, &fault, 1, &count, e)); /* the sums too */
+    assert_int_equal(count, 0);
+    assert_same_bytes(path.text, made.bytes, entries);
+    dlpark_file_release(&file);
+    tensor_file_drop(&path);
+    tensor_file_end(&made);
+}
+
 static void a_full_disk_stops_what_comes_from_a_file(void **state)
 {
     tensor_file made = tensor_file_text(from_text, 8);
@@ -340,6 +414,9 @@ int main(void)
         cmocka_unit_test(other_layouts_go_through_memory),
         cmocka_unit_test(large_tensors_go_through_memory_in_pieces),
         cmocka_unit_test(what_fails_on_the_way_through_memory),
+        cmocka_unit_test(what_fails_before_the_way_through_memory),
+        cmocka_unit_test(a_packed_column_needs_memory),
+        cmocka_unit_test(tensors_of_a_file_are_summed_up),
         cmocka_unit_test(a_full_disk_stops_what_comes_from_a_file),
     };
 

@@ -119,6 +119,7 @@ static void views_of_any_strides_are_written(void **state)
         {{kDLInt, 64, 1}, {1, 2, 150001}},     {{kDLInt, 16, 1}, {200003, 3, 1}},
         {{kDLComplex, 64, 1}, {5, 1, 7}},      {{kDLFloat4_e2m1fn, 4, 1}, {4, 6, 2}},
         {{kDLFloat6_e2m3fn, 6, 1}, {4, 4, 4}}, {{kDLBool, 8, 1}, {0, 4, 4}},
+        {{kDLInt, 16, 1}, {3, 524288, 1}},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -169,7 +170,7 @@ static void padded_elements_are_packed(void **state)
     dlpark_tensor_release(&tensor);
 }
 
-static const int64_t seven[] = {7}, two_by_three[] = {2, 3};
+static const int64_t seven[] = {7}, two_by_three[] = {2, 3}, three_by_two[] = {3, 2};
 
 static dlpark_file_writer *begin(const char *path, dlpark_error *err)
 {
@@ -226,10 +227,15 @@ static void ranges_of_elements_are_written(void **state)
     assert_ok(dlpark_view_index(&piece, 0, 0, e));
     assert_fails(DLPARK_E_INDEX, "6 elements from 8 on: tensor 'x' has 12",
                  dlpark_file_writer_put_range(writer, 0, 8, &piece, e));
+    assert_fails(DLPARK_E_INDEX, "6 elements from 13 on", dlpark_file_writer_put_range(writer, 0, 13, &piece, e));
     assert_fails(DLPARK_E_INDEX, "from -1 on", dlpark_file_writer_put_range(writer, 0, -1, &piece, e));
     assert_fails(DLPARK_E_INDEX, "there is no tensor 1", dlpark_file_writer_put_range(writer, 1, 0, &piece, e));
     assert_fails(DLPARK_E_DTYPE, "declared as", dlpark_file_writer_put_range(writer, 0, 0, &wide.view, e));
-    assert_fails(DLPARK_E_LAYOUT, "are not whole bytes", dlpark_file_writer_put_range(writer, 0, 1, &piece, e));
+    assert_fails(DLPARK_E_LAYOUT, "elements 1 to 7 of tensor 'x' are not whole bytes",
+                 dlpark_file_writer_put_range(writer, 0, 1, &piece, e));
+    assert_ok(dlpark_view_slice(&piece, 0, 0, 5, 1, e));
+    assert_fails(DLPARK_E_LAYOUT, "elements 0 to 5 of tensor 'x' are not whole bytes",
+                 dlpark_file_writer_put_range(writer, 0, 0, &piece, e));
     assert_ok(dlpark_view_slice(&piece, 0, 0, 4, 1, e));
     assert_ok(dlpark_file_writer_put_range(writer, 0, 0, &piece, e));
     dlpark_view_copy(&piece, &whole.view);
@@ -269,7 +275,7 @@ static void what_was_not_declared_is_refused(void **state)
     (void)state;
     tensor_file_path path = somewhere();
     dlpark_file_writer *writer = begin(path.text, NULL), *full = writer;
-    written a = make(DLPARK_I16, 1, seven), b = make(DLPARK_I8, 1, seven);
+    written a = make(DLPARK_I16, 1, seven), b = make(DLPARK_I8, 1, seven), turned = make(DLPARK_I16, 2, three_by_two);
     const dlpark_file_part part = {.name = "x", .view = &a.view}, blind = {.name = "x", .dtype = DLPARK_U8};
     dlpark_view elsewhere;
 
@@ -280,6 +286,8 @@ static void what_was_not_declared_is_refused(void **state)
                  dlpark_file_writer_put(writer, 2, &a.view, e));
     assert_fails(DLPARK_E_SHAPE, "tensor 'a' was declared as [2, 3], and is [7]",
                  dlpark_file_writer_put(writer, 0, &a.view, e));
+    assert_fails(DLPARK_E_SHAPE, "tensor 'a' was declared as [2, 3], and is [3, 2]",
+                 dlpark_file_writer_put(writer, 0, &turned.view, e));
     assert_fails(DLPARK_E_DTYPE, "tensor 'b' was declared as uint8, and is int8",
                  dlpark_file_writer_put(writer, 1, &b.view, e));
     assert_fails(DLPARK_E_DEVICE, "tensor 'b' is on cuda:1", dlpark_file_writer_put(writer, 1, &elsewhere, e));
@@ -292,6 +300,7 @@ static void what_was_not_declared_is_refused(void **state)
     dlpark_file_writer_release(&writer);
     dlpark_tensor_release(&a.tensor);
     dlpark_tensor_release(&b.tensor);
+    dlpark_tensor_release(&turned.tensor);
     assert_old(&path);
     tensor_file_drop(&path);
 }

@@ -155,6 +155,34 @@ static void arrays_of_bytes_are_counted(void **state)
     assert_value(&made, "array of 4 str", 14);
 }
 
+static void assert_texts(const char *first, size_t first_nbytes, const char *text, size_t nbytes)
+{
+    gguf_made made = gguf_made_begin(0, 1);
+
+    gguf_made_array(&made, "k", MADE_STR, 2);
+    gguf_made_string(&made, first, first_nbytes);
+    gguf_made_string(&made, "y", 1);
+    assert_value(&made, text, nbytes);
+}
+
+/* One long text is enough: it is not escaped. */
+static void arrays_with_a_long_text_are_counted(void **state)
+{
+    enum { MOST = 65536 };
+    static const char begin[] = "[\"", end[] = "\", \"y\"]";
+    char *text = malloc(2 + MOST + sizeof end);
+
+    (void)state;
+    assert_non_null(text);
+    memcpy(text, begin, 2);
+    memset(text + 2, 'x', MOST);
+    memcpy(text + 2 + MOST, end, sizeof end);
+    assert_texts(text + 2, MOST, text, 2 + MOST + sizeof end - 1);
+    text[2 + MOST] = 'x';
+    assert_texts(text + 2, MOST + 1, "array of 2 str", 14);
+    free(text);
+}
+
 /* ---- What is no pair ---- */
 
 static void keys_that_are_none(void **state)
@@ -381,11 +409,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_written_as_text), cmocka_unit_test(strings_come_as_they_are),
         cmocka_unit_test(short_arrays_are_json),       cmocka_unit_test(long_arrays_are_counted),
-        cmocka_unit_test(arrays_of_bytes_are_counted), cmocka_unit_test(keys_that_are_none),
-        cmocka_unit_test(utf8_is_wrong_at_its_byte),   cmocka_unit_test(types_that_are_none),
-        cmocka_unit_test(arrays_larger_than_the_file), cmocka_unit_test(truth_values_are_0_or_1),
-        cmocka_unit_test(alignments_that_are_none),    cmocka_unit_test(pairs_that_are_cut),
-        cmocka_unit_test(headers_that_are_limited),    cmocka_unit_test(no_memory_is_told),
+        cmocka_unit_test(arrays_of_bytes_are_counted), cmocka_unit_test(arrays_with_a_long_text_are_counted),
+        cmocka_unit_test(keys_that_are_none),          cmocka_unit_test(utf8_is_wrong_at_its_byte),
+        cmocka_unit_test(types_that_are_none),         cmocka_unit_test(arrays_larger_than_the_file),
+        cmocka_unit_test(truth_values_are_0_or_1),     cmocka_unit_test(alignments_that_are_none),
+        cmocka_unit_test(pairs_that_are_cut),          cmocka_unit_test(headers_that_are_limited),
+        cmocka_unit_test(no_memory_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

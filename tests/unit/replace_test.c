@@ -311,26 +311,27 @@ static void a_failing_call_leaves_the_old_file(void **state)
 {
     (void)state;
     static const struct {
-        int call, number;
+        int call, nth, number;
         dlpark_status status;
         const char *text;
     } cases[] = {
-        {OPEN, EACCES, DLPARK_E_PERMISSION, "Permission denied"},
-        {OPEN, EROFS, DLPARK_E_PERMISSION, "Read-only"},
-        {FTRUNCATE, EFBIG, DLPARK_E_IO, "too large"},
-        {PWRITE, ENOSPC, DLPARK_E_IO, "No space left"},
-        {PWRITE, EIO, DLPARK_E_IO, "Input/output"},
-        {FCHMOD, EPERM, DLPARK_E_PERMISSION, "not permitted"},
-        {FSTAT, EIO, DLPARK_E_IO, "Input/output"},
-        {FSYNC, EIO, DLPARK_E_IO, "Input/output"},
-        {CLOSE, EDQUOT, DLPARK_E_IO, "quota"},
-        {RENAME, EXDEV, DLPARK_E_IO, "link"},
+        {OPEN, 1, EACCES, DLPARK_E_PERMISSION, "Permission denied"},
+        {OPEN, 1, EROFS, DLPARK_E_PERMISSION, "Read-only"},
+        {FTRUNCATE, 1, EFBIG, DLPARK_E_IO, "too large"},
+        {PWRITE, 1, ENOSPC, DLPARK_E_IO, "No space left"},
+        {PWRITE, 1, EIO, DLPARK_E_IO, "Input/output"},
+        {FCHMOD, 1, EPERM, DLPARK_E_PERMISSION, "not permitted"},
+        {FCHMOD, 2, EIO, DLPARK_E_IO, "Input/output"}, /* when it gets the mode that it is to have */
+        {FSTAT, 1, EIO, DLPARK_E_IO, "Input/output"},
+        {FSYNC, 1, EIO, DLPARK_E_IO, "Input/output"},
+        {CLOSE, 1, EDQUOT, DLPARK_E_IO, "quota"},
+        {RENAME, 1, EXDEV, DLPARK_E_IO, "link"},
     };
 
     put_old();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         dlpark_error err = test_fresh_error();
-        plan(cases[i].call, 1, 1, cases[i].number);
+        plan(cases[i].call, cases[i].nth, 1, cases[i].number);
         assert_int_equal(replace_by("new", true, &err), cases[i].status);
         assert_non_null(strstr(err.message, cases[i].text));
         assert_non_null(strstr(err.message, path));
@@ -350,6 +351,9 @@ static void what_is_no_failure_is_none(void **state)
     plan(FSYNC, 2, 1, EINVAL); /* the folder's */
     assert_ok(replace_by("new", true, e));
     assert_content("new");
+    plan(FSYNC, 2, 1, ENOTSUP);
+    assert_ok(replace_by("newer", true, e));
+    assert_content("newer");
     assert_int_equal(open_now, 0);
 }
 

@@ -65,6 +65,28 @@ static void wide_dtypes_come_first_and_then_names(void **state)
     dlpark__write_plan_end(&plan);
 }
 
+static void names_are_in_the_order_of_their_bytes(void **state)
+{
+    (void)state;
+    const dlpark_file_part parts[] = {part_of("ab", DLPARK_U8, 0, NULL), part_of("a", DLPARK_U8, 0, NULL),
+                                      part_of("", DLPARK_U8, 0, NULL), part_of("b", DLPARK_U8, 0, NULL),
+                                      part_of("abc", DLPARK_U8, 0, NULL)};
+    dlpark__write_plan plan;
+
+    for (int turn = 0; turn < 5; turn++) {
+        dlpark_file_part turned[5];
+        for (int i = 0; i < 5; i++)
+            turned[i] = parts[(i + turn) % 5];
+        assert_ok(dlpark__safetensors_plan(&plan, turned, 5, &(dlpark_file_write_options){.nmetadata = 0}, e));
+        assert_header(&plan, "{'':{'dtype':'U8','shape':[],'data_offsets':[0,1]},"
+                             "'a':{'dtype':'U8','shape':[],'data_offsets':[1,2]},"
+                             "'ab':{'dtype':'U8','shape':[],'data_offsets':[2,3]},"
+                             "'abc':{'dtype':'U8','shape':[],'data_offsets':[3,4]},"
+                             "'b':{'dtype':'U8','shape':[],'data_offsets':[4,5]}}");
+        dlpark__write_plan_end(&plan);
+    }
+}
+
 static void an_alignment_orders_by_what_sizes_allow(void **state)
 {
     (void)state;
@@ -87,14 +109,14 @@ static void an_alignment_orders_by_what_sizes_allow(void **state)
 static void texts_are_escaped_as_the_reference_does(void **state)
 {
     (void)state;
-    const dlpark_file_pair pairs[] = {{text_of("z"), text_of("\b\f\n\r\t\x01\x1f\x7f/\\")},
+    const dlpark_file_pair pairs[] = {{text_of("z"), text_of("\b\f\n\r\t\x01\x1f\x7f/\\\"")},
                                       {text_of("a"), text_of("\xC3\xA9")}};
     const dlpark_file_write_options options = {.metadata = pairs, .nmetadata = 2};
     const dlpark_file_part parts[] = {{.name = "\0", .name_nbytes = 1, .dtype = DLPARK_U8, .ndim = 0}};
     dlpark__write_plan plan;
 
     assert_ok(dlpark__safetensors_plan(&plan, parts, 1, &options, e));
-    assert_header(&plan, "{'__metadata__':{'z':'\\b\\f\\n\\r\\t\\u0001\\u001f\x7f/\\\\','a':'\xC3\xA9'},"
+    assert_header(&plan, "{'__metadata__':{'z':'\\b\\f\\n\\r\\t\\u0001\\u001f\x7f/\\\\\\'','a':'\xC3\xA9'},"
                          "'\\u0000':{'dtype':'U8','shape':[],'data_offsets':[0,1]}}");
     dlpark__write_plan_end(&plan);
     assert_ok(dlpark__safetensors_plan(&plan, NULL, 0, &options, e));
@@ -141,6 +163,7 @@ static void descriptions_that_are_none_are_refused(void **state)
     } cases[] = {
         {part_of("__metadata__", DLPARK_U8, 0, NULL), DLPARK_E_ARGUMENT, "cannot be called '__metadata__'"},
         {part_of("\xFF", DLPARK_U8, 0, NULL), DLPARK_E_ARGUMENT, "the name '\\xFF' is no UTF-8"},
+        {part_of("__metadata_\xFF", DLPARK_U8, 0, NULL), DLPARK_E_ARGUMENT, "the name '__metadata_\\xFF' is no UTF-8"},
         {part_of("x", (DLDataType){kDLComplex, 128, 1}, 0, NULL), DLPARK_E_UNSUPPORTED, "no dtype for complex128"},
         {part_of("x", (DLDataType){kDLFloat, 32, 2}, 0, NULL), DLPARK_E_UNSUPPORTED, "no dtype for float32x2"},
         {part_of("x", (DLDataType){kDLFloat8_e4m3, 8, 1}, 0, NULL), DLPARK_E_UNSUPPORTED, "no dtype for float8_e4m3"},
@@ -169,17 +192,23 @@ static void names_come_once(void **state)
     const dlpark_file_part twins[] = {part_of("x", DLPARK_U8, 0, NULL), part_of("y", DLPARK_U8, 0, NULL),
                                       part_of("x", DLPARK_I8, 0, NULL)};
     const dlpark_file_pair pairs[] = {{text_of("k"), text_of("1")}, {text_of("k"), text_of("2")}};
-    const dlpark_file_pair broken[] = {{text_of("k"), text_of("\xC0")}};
+    const dlpark_file_pair broken[] = {{text_of("k"), text_of("\xC0")}, {text_of("\xC0"), text_of("1")}};
     dlpark__write_plan plan;
 
     assert_fails(DLPARK_E_ARGUMENT, "two of the tensors are called 'x'",
                  dlpark__safetensors_plan(&plan, twins, 3, &(dlpark_file_write_options){.nmetadata = 0}, e));
+    const dlpark_file_part early[] = {twins[0], twins[2], twins[1]};
+    assert_fails(DLPARK_E_ARGUMENT, "two of the tensors are called 'x'",
+                 dlpark__safetensors_plan(&plan, early, 3, &(dlpark_file_write_options){.nmetadata = 0}, e));
     assert_fails(
         DLPARK_E_ARGUMENT, "two of the metadata are called 'k'",
         dlpark__safetensors_plan(&plan, twins, 1, &(dlpark_file_write_options){.metadata = pairs, .nmetadata = 2}, e));
     assert_fails(
         DLPARK_E_ARGUMENT, "the metadata 'k' is no UTF-8",
         dlpark__safetensors_plan(&plan, NULL, 0, &(dlpark_file_write_options){.metadata = broken, .nmetadata = 1}, e));
+    assert_fails(DLPARK_E_ARGUMENT, "the metadata '\\xC0' is no UTF-8",
+                 dlpark__safetensors_plan(&plan, NULL, 0,
+                                          &(dlpark_file_write_options){.metadata = broken + 1, .nmetadata = 1}, e));
 }
 
 static void headers_have_a_limit(void **state)
@@ -201,6 +230,8 @@ static void headers_have_a_limit(void **state)
     free(text);
     assert_fails(DLPARK_E_LIMIT, "more than 2097150",
                  dlpark__safetensors_plan(&plan, NULL, 1 << 21, &(dlpark_file_write_options){.nmetadata = 0}, e));
+    assert_fails(DLPARK_E_LIMIT, "0 tensors and 2097152 metadata, more than 2097150",
+                 dlpark__safetensors_plan(&plan, NULL, 0, &(dlpark_file_write_options){.nmetadata = 1 << 21}, e));
 }
 
 static void without_memory_nothing_is_held(void **state)
@@ -231,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wide_dtypes_come_first_and_then_names),
+        cmocka_unit_test(names_are_in_the_order_of_their_bytes),
         cmocka_unit_test(an_alignment_orders_by_what_sizes_allow),
         cmocka_unit_test(texts_are_escaped_as_the_reference_does),
         cmocka_unit_test(sub_byte_types_have_whole_bytes),

@@ -74,7 +74,7 @@ static dlpark_status gguf_write_measure(gguf_item *item, const dlpark_file_part 
 static dlpark_status gguf_write_item(gguf_item *item, const dlpark_file_part *part, dlpark_error *err)
 {
     item->name = part->name;
-    item->name_nbytes = part->name_nbytes != 0 ? part->name_nbytes : strlen(part->name);
+    item->name_nbytes = dlpark__write_name_nbytes(part);
     item->kind = dlpark__write_kind_of(part);
     if (item->name_nbytes > GGUF_WRITE_NAME_MOST)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the name '%s' has %zu bytes, and ggml has room for %zu",

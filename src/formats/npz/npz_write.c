@@ -252,11 +252,9 @@ static dlpark_status npz_write_part(npz_write_plan *state, const dlpark_file_par
                                     uint64_t *reached, dlpark_error *err)
 {
     const dlpark_file_write_options plain = {.format = DLPARK_FILE_NPY};
-    npz_write_shared shared = {.name = part->name, .name_nbytes = part->name_nbytes};
+    npz_write_shared shared = {.name = part->name, .name_nbytes = dlpark__write_name_nbytes(part)};
     dlpark__write_plan array;
 
-    if (shared.name_nbytes == 0)
-        shared.name_nbytes = strlen(part->name);
     DLPARK_TRY(npz_write_check_name(part, shared.name_nbytes, err));
     DLPARK_TRY(dlpark__format_npy.plan(&array, part, 1, &plain, err));
     dlpark_status status = npz_write_member_add(state, &shared, &array, alignment, reached, err);
@@ -271,7 +269,7 @@ static int64_t npz_write_find_shadow(const npz_write_plan *state, const dlpark__
                                      const dlpark_file_part *parts)
 {
     for (size_t i = 0; i < state->count; i++) {
-        size_t nbytes = parts[i].name_nbytes != 0 ? parts[i].name_nbytes : strlen(parts[i].name);
+        size_t nbytes = dlpark__write_name_nbytes(&parts[i]);
         if (nbytes >= 4 && memcmp(parts[i].name + nbytes - 4, ".npy", 4) == 0 &&
             dlpark__names_find(names, parts[i].name, nbytes - 4) >= 0)
             return (int64_t)i;

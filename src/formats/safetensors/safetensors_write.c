@@ -28,11 +28,6 @@ typedef struct safetensors_item {
 
 /* ---- Checks ---- */
 
-static size_t safetensors_write_length(const dlpark_file_part *part)
-{
-    return part->name_nbytes != 0 ? part->name_nbytes : strlen(part->name);
-}
-
 static int safetensors_write_type(DLDataType dtype)
 {
     if (dtype.code == kDLFloat4_e2m1fn && dtype.lanes == 2)
@@ -60,7 +55,7 @@ static dlpark_status safetensors_write_bits(const dlpark_file_part *part, const 
 static dlpark_status safetensors_write_item(safetensors_item *item, const dlpark_file_part *part,
                                             size_t alignment_bytes, dlpark_error *err)
 {
-    size_t length = safetensors_write_length(part);
+    size_t length = dlpark__write_name_nbytes(part);
     dlpark__write_kind kind = dlpark__write_kind_of(part);
     uint64_t bits = 0;
 
@@ -208,7 +203,7 @@ typedef struct safetensors_text {
 
 static void safetensors_text_put(safetensors_text *out, const char *bytes, size_t nbytes)
 {
-    if (out->text != NULL && nbytes > 0)
+    if (out->text != NULL)
         memcpy(out->text + out->nbytes, bytes, nbytes);
     out->nbytes += nbytes;
 }
@@ -330,7 +325,8 @@ static dlpark_status safetensors_write_places(dlpark__write_plan *plan, const sa
     plan->nbytes = plan->head_nbytes;
     for (size_t i = 0; i < count; i++) {
         plan->places[items[i].part] = (dlpark__write_place){plan->nbytes, items[i].nbytes};
-        if (__builtin_add_overflow(plan->nbytes, items[i].nbytes, &plan->nbytes) || plan->nbytes > INT64_MAX)
+        plan->nbytes += items[i].nbytes; /* below 2^63, and below 2^61, as its bits are counted in 64 */
+        if (plan->nbytes > INT64_MAX)
             return dlpark_error_set(err, DLPARK_E_LIMIT, "the tensors have more than 2^63-1 bytes together");
     }
     return DLPARK_OK;
