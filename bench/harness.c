@@ -170,6 +170,14 @@ static double ratio(const double *times, const double *others, int rounds)
     return median(ratios, rounds);
 }
 
+static int case_index(const harness_group *group, const char *name)
+{
+    for (int i = 0; name && i < group->ncases; i++)
+        if (strcmp(group->cases[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
 /* How many operations make a turn. The first ones also warm caches and the allocator. */
 static long turn_count(const harness_case *item)
 {
@@ -194,6 +202,16 @@ static void measure(const harness_group *group, int rounds, double times[][HARNE
             int i = (round + turn) % group->ncases;
             times[i][round] = run_ns(&group->cases[i], count[i]);
         }
+}
+
+/* Leaves of each time what the operation itself took. */
+static void take_off(const harness_group *group, int rounds, double times[][HARNESS_MAX_ROUNDS])
+{
+    for (int i = 0; i < group->ncases; i++) {
+        int other = case_index(group, group->cases[i].less);
+        for (int round = 0; other >= 0 && round < rounds; round++)
+            times[i][round] -= times[other][round];
+    }
 }
 
 /* ---- Instruction counts ---- */
@@ -223,8 +241,8 @@ static void count_instructions(const harness_group *group)
 #endif
 }
 
-/* The count of a case from the file "LABEL<tab>INSTRUCTIONS of COUNTED_OPERATIONS", or -1. */
-static double instructions_of(const harness_options *options, const char *label)
+/* The count of a label from the file "LABEL<tab>INSTRUCTIONS of COUNTED_OPERATIONS", or -1. */
+static double count_of(const harness_options *options, const char *label)
 {
     FILE *file = options->counts ? fopen(options->counts, "r") : NULL;
     char line[256];
@@ -239,15 +257,23 @@ static double instructions_of(const harness_options *options, const char *label)
     return found;
 }
 
-/* ---- Reporting ---- */
-
-static int case_index(const harness_group *group, const char *name)
+/* The count of a case, without what surrounds it; or -1. */
+static double instructions_of(const harness_group *group, const harness_case *item, const harness_options *options)
 {
-    for (int i = 0; name && i < group->ncases; i++)
-        if (strcmp(group->cases[i].name, name) == 0)
-            return i;
-    return -1;
+    int other = case_index(group, item->less);
+    char label[160];
+    double found, surrounding = 0;
+
+    case_label(group, item, label, sizeof label);
+    found = count_of(options, label);
+    if (found >= 0 && other >= 0) {
+        case_label(group, &group->cases[other], label, sizeof label);
+        surrounding = count_of(options, label);
+    }
+    return found >= 0 && surrounding >= 0 ? found - surrounding : -1;
 }
+
+/* ---- Reporting ---- */
 
 /* Prints the verdict on one target, and writes it. A peer that is not built has no row, and then no verdict either. */
 static int report_target(const harness_group *group, int i, int nth, int rounds, double times[][HARNESS_MAX_ROUNDS],
@@ -279,11 +305,10 @@ static int report_case(const harness_group *group, int i, const harness_options 
     const harness_case *item = &group->cases[i];
     double least = minimum(times[i], options->rounds), middle = median(times[i], options->rounds);
     double to_floor = ratio(times[i], times[0], options->rounds);
-    char label[160], instructions[32] = "-";
+    double counted = instructions_of(group, item, options);
+    char instructions[32] = "-";
     int missed = 0;
 
-    case_label(group, item, label, sizeof label);
-    double counted = instructions_of(options, label);
     if (counted >= 0)
         snprintf(instructions, sizeof instructions, "%.0f", counted);
     printf("%-32s %11.1f %11.1f %7.2f %7s", item->name, least, middle, to_floor, instructions);
@@ -340,6 +365,7 @@ int harness_run(const harness_group *group, const harness_options *options, int 
         return 0;
     }
     measure(group, options->rounds, times);
+    take_off(group, options->rounds, times);
     print_title(group);
     printf("%-32s %11s %11s %7s %7s  target\n", "", "min ns", "median ns", "ratio", "instr.");
     for (int i = 0; i < group->ncases; i++)

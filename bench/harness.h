@@ -23,6 +23,8 @@ typedef struct harness_case {
     bool (*verify)(const void *input);          /* once before any timing: is its result right? */
     const void *input;
     harness_target targets[HARNESS_MAX_TARGETS];
+    const char *less; /* the case of what surrounds the operation: its time in the same round, and its instructions, are
+                         taken off before anything is compared or printed. It has none itself. NULL: nothing */
 } harness_case;
 
 /* Cases that are compared. The first is the floor: every ratio that is printed is against it. */
