@@ -58,6 +58,45 @@ static void permute_of_many_dimensions(void **state)
     }
 }
 
+/* Every list of 2, 3 and 4 entries, right or not, against the plain rule: each dimension once, from either end. */
+static void try_order(int ndim, const int *order)
+{
+    static const int64_t shape[] = {2, 3, 4, 5}, strides[] = {77, -9, 0, 200};
+    dlpark_view view = oracle_cpu(DLPARK_U8, ndim, shape, strides);
+    int seen = 0;
+
+    for (int i = 0; i < ndim; i++)
+        if (order[i] >= -ndim && order[i] < ndim)
+            seen |= 1 << (order[i] + ndim) % ndim;
+    if (seen != (1 << ndim) - 1) {
+        assert_refused(DLPARK_E_ARGUMENT, "order[", view, dlpark_view_permute(&view, ndim, order, e));
+        return;
+    }
+    assert_ok(dlpark_view_permute(&view, ndim, order, e));
+    for (int i = 0; i < ndim; i++) {
+        assert_int_equal(view.shape[i], shape[(order[i] + ndim) % ndim]);
+        assert_int_equal(view.strides[i], strides[(order[i] + ndim) % ndim]);
+    }
+}
+
+static void permute_of_every_short_list(void **state)
+{
+    (void)state;
+    static const int entries[] = {0, 1, 2, 3, 4, -1, -2, -4, -5, 33, 0x10000002};
+    enum { COUNT = sizeof entries / sizeof *entries };
+
+    for (int n = 0; n < COUNT * COUNT * COUNT * COUNT; n++) {
+        int order[4];
+        for (int i = 0, rest = n; i < 4; i++, rest /= COUNT)
+            order[i] = entries[rest % COUNT];
+        try_order(4, order);
+        if (n < COUNT * COUNT * COUNT)
+            try_order(3, order);
+        if (n < COUNT * COUNT)
+            try_order(2, order);
+    }
+}
+
 static void permute_refuses_what_is_no_order(void **state)
 {
     (void)state;
@@ -283,10 +322,36 @@ static void broadcast_repeats_extents_of_1(void **state)
     oracle_each(2, visit_broadcast);
 }
 
+static void broadcast_of_four_dimensions(void **state)
+{
+    (void)state;
+    static const int64_t strides[] = {7, -20, 2, 40};
+
+    for (int own = 0; own < 16; own++)
+        for (int ndim = 3; ndim <= 6; ndim++)
+            for (int s = 0; s < 1 << ndim; s++) {
+                int64_t shape[4], to[6];
+                for (int i = 0; i < 4; i++)
+                    shape[i] = 1 + (own >> i & 1);
+                for (int i = 0; i < ndim; i++)
+                    to[i] = 1 + (s >> i & 1);
+                dlpark_view three = oracle_cpu(DLPARK_U16, 3, shape, strides);
+                dlpark_view four = oracle_cpu(DLPARK_U16, 4, shape, strides);
+                try_broadcast(&three, ndim, to);
+                try_broadcast(&four, ndim, to);
+                to[s % ndim] = 0;
+                try_broadcast(&four, ndim, to);
+            }
+}
+
 static void broadcast_names_what_does_not_fit(void **state)
 {
     (void)state;
+    int64_t many[65];
     dlpark_view view = oracle_cpu(DLPARK_F32, 2, (int64_t[]){2, 3}, NULL);
+
+    for (int i = 0; i < 65; i++)
+        many[i] = i < 63 ? 1 : i - 61;
 
     assert_refused(DLPARK_E_SHAPE,
                    "cannot broadcast shape [2, 3] to [5, 2, 4]: shape[1] is 3, and only an extent of 1 becomes 4", view,
@@ -296,7 +361,11 @@ static void broadcast_names_what_does_not_fit(void **state)
     assert_refused(DLPARK_E_SHAPE, "shape[0] is -1", view, dlpark_view_broadcast(&view, 2, (int64_t[]){-1, 3}, e));
     assert_refused(DLPARK_E_SHAPE, "shape is NULL", view, dlpark_view_broadcast(&view, 2, NULL, e));
     assert_refused(DLPARK_E_RANK, "ndim is 65", view, dlpark_view_broadcast(&view, 65, view.shape, e));
+    assert_refused(DLPARK_E_RANK, "ndim is 65", view, dlpark_view_broadcast(&view, 65, many, e));
     assert_refused(DLPARK_E_RANK, "ndim is -1", view, dlpark_view_broadcast(&view, -1, NULL, e));
+    assert_refused(DLPARK_E_SHAPE, "shape[0] is -1", view, dlpark_view_broadcast(&view, 3, (int64_t[]){-1, 2, 3}, e));
+    view = oracle_cpu(DLPARK_F32, 2, (int64_t[]){2, 1}, NULL);
+    assert_refused(DLPARK_E_SHAPE, "shape[1] is -1", view, dlpark_view_broadcast(&view, 2, (int64_t[]){2, -1}, e));
 }
 
 static void broadcast_catches_overflow(void **state)
@@ -309,6 +378,12 @@ static void broadcast_catches_overflow(void **state)
                    dlpark_view_broadcast(&view, 1, &large, e));
     assert_refused(DLPARK_E_OVERFLOW, "leaves 63 bits", view,
                    dlpark_view_broadcast(&view, 2, (int64_t[]){large, large}, e));
+    assert_refused(DLPARK_E_OVERFLOW, "2305843009213693952 elements of f32, counted singly", view,
+                   dlpark_view_broadcast(&view, 3, (int64_t[]){1, large, 1}, e));
+    view.dtype = DLPARK_DTYPE(kDLUInt, 1, 9);
+    assert_refused(DLPARK_E_OVERFLOW, "9223372036854775807 elements of", view,
+                   dlpark_view_broadcast(&view, 1, (int64_t[]){INT64_MAX}, e));
+    view.dtype = DLPARK_F32;
     large--;
     assert_ok(dlpark_view_broadcast(&view, 1, &large, e));
     assert_int_equal(view.strides[0], 0);
@@ -342,6 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(permute_moves_no_element),         cmocka_unit_test(permute_of_many_dimensions),
+        cmocka_unit_test(permute_of_every_short_list),      cmocka_unit_test(broadcast_of_four_dimensions),
         cmocka_unit_test(permute_refuses_what_is_no_order), cmocka_unit_test(transpose_swaps_two_dimensions),
         cmocka_unit_test(squeeze_leaves_one_out),           cmocka_unit_test(squeeze_all_leaves_all_ones_out),
         cmocka_unit_test(expand_inserts_an_extent_of_1),    cmocka_unit_test(expand_keeps_strides_compact),

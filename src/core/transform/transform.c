@@ -1,6 +1,7 @@
 /*
  * The same elements with the dimensions in another order or number, and what all sources transform*.c share.
  */
+#include "../usual.h"
 #include "transform_parts.h"
 
 /* ---- Shared ---- */
@@ -80,7 +81,50 @@ static __attribute__((noinline)) dlpark_status permute_many(dlpark_view *view, i
     return permute_through(view, ndim, order, shape, strides, err);
 }
 
-dlpark_status dlpark_view_permute(dlpark_view *view, int32_t ndim, const int *order, dlpark_error *err)
+/* One dimension of permute_short(). What `from` is, is seen when all have been taken: here it only stays in the lists. */
+static DLPARK__USUAL_INLINE void permute_take(const dlpark_view *view, int from, int64_t *extent, int64_t *stride,
+                                              uint32_t *any, uint32_t *named)
+{
+    uint32_t place = (uint32_t)from % DLPARK__USUAL_SHORT;
+
+    *any |= (uint32_t)from;
+    *named |= 1u << place;
+    *extent = view->shape[place];
+    *stride = view->strides[place];
+}
+
+/* Up to four dimensions that do not count from the end, or false; `ndim` is a constant. As many entries as dimensions
+ * name each of them only where none is named twice. */
+static DLPARK__USUAL_INLINE bool permute_short(dlpark_view *view, int32_t ndim, const int *order)
+{
+    int64_t shape[DLPARK__USUAL_SHORT], strides[DLPARK__USUAL_SHORT];
+    uint32_t any = 0, named = 0;
+
+    permute_take(view, order[0], &shape[0], &strides[0], &any, &named);
+    permute_take(view, order[1], &shape[1], &strides[1], &any, &named);
+    if (ndim > 2)
+        permute_take(view, order[2], &shape[2], &strides[2], &any, &named);
+    if (ndim > 3)
+        permute_take(view, order[3], &shape[3], &strides[3], &any, &named);
+    if (DLPARK_UNLIKELY(any >= DLPARK__USUAL_SHORT || named != (1u << ndim) - 1))
+        return false;
+    for (int32_t i = 0; i < 2; i++) {
+        view->shape[i] = shape[i];
+        view->strides[i] = strides[i];
+    }
+    if (ndim > 2) {
+        view->shape[2] = shape[2];
+        view->strides[2] = strides[2];
+    }
+    if (ndim > 3) {
+        view->shape[3] = shape[3];
+        view->strides[3] = strides[3];
+    }
+    return true;
+}
+
+static __attribute__((noinline)) dlpark_status permute_any(dlpark_view *view, int32_t ndim, const int *order,
+                                                           dlpark_error *err)
 {
     int64_t shape[TRANSFORM_FEW], strides[TRANSFORM_FEW];
 
@@ -89,6 +133,15 @@ dlpark_status dlpark_view_permute(dlpark_view *view, int32_t ndim, const int *or
     if (DLPARK_UNLIKELY(ndim > TRANSFORM_FEW))
         return permute_many(view, ndim, order, err);
     return permute_through(view, ndim, order, shape, strides, err);
+}
+
+dlpark_status dlpark_view_permute(dlpark_view *view, int32_t ndim, const int *order, dlpark_error *err)
+{
+    if (DLPARK_LIKELY(ndim == view->ndim && order != NULL) &&
+        ((ndim == 4 && permute_short(view, 4, order)) || (ndim == 3 && permute_short(view, 3, order)) ||
+         (ndim == 2 && permute_short(view, 2, order))))
+        return DLPARK_OK;
+    return permute_any(view, ndim, order, err);
 }
 
 dlpark_status dlpark_view_transpose(dlpark_view *view, int32_t dim1, int32_t dim2, dlpark_error *err)
@@ -197,7 +250,8 @@ static inline bool broadcast_fits(const dlpark_view *view, int32_t ndim, const i
     return true;
 }
 
-dlpark_status dlpark_view_broadcast(dlpark_view *view, int32_t ndim, const int64_t *shape, dlpark_error *err)
+static __attribute__((noinline)) dlpark_status broadcast_any(dlpark_view *view, int32_t ndim, const int64_t *shape,
+                                                             dlpark_error *err)
 {
     int32_t added = ndim - view->ndim;
     int64_t numel;
@@ -217,4 +271,80 @@ dlpark_status dlpark_view_broadcast(dlpark_view *view, int32_t ndim, const int64
         view->shape[i] = shape[i];
     view->ndim = ndim;
     return DLPARK_OK;
+}
+
+/* Whether an extent can become another one, whose bytes are then counted; `same` turns false where it changes. */
+static DLPARK__USUAL_INLINE bool broadcast_meets(int64_t own, int64_t extent, int64_t *nbytes, bool *same)
+{
+    if (DLPARK_UNLIKELY(own != extent)) {
+        if (own != 1 || extent <= 0)
+            return false;
+        *same = false;
+    }
+    return DLPARK_LIKELY(!__builtin_mul_overflow(*nbytes, extent, nbytes));
+}
+
+static DLPARK__USUAL_INLINE void broadcast_put(dlpark_view *view, int32_t from, int32_t to, int64_t extent, bool same)
+{
+    view->strides[to] = same || view->shape[from] == extent ? view->strides[from] : 0;
+    view->shape[to] = extent;
+}
+
+/* From the last, so that nothing is overwritten that is still to be read. */
+static DLPARK__USUAL_INLINE void broadcast_put_all(dlpark_view *view, int32_t own_ndim, int32_t added,
+                                                   const int64_t *last, bool same)
+{
+    if (own_ndim > 3)
+        broadcast_put(view, 3, added + 3, last[3], same);
+    if (own_ndim > 2)
+        broadcast_put(view, 2, added + 2, last[2], same);
+    if (own_ndim > 1)
+        broadcast_put(view, 1, added + 1, last[1], same);
+    broadcast_put(view, 0, added, last[0], same);
+}
+
+/* Up to four dimensions of elements of whole bytes, to a shape that lies outside the view; or false. `own_ndim` is a
+ * constant, the view's rank. */
+static DLPARK__USUAL_INLINE bool broadcast_short(dlpark_view *view, int32_t own_ndim, int32_t ndim,
+                                                 const int64_t *shape)
+{
+    int64_t nbytes = dlpark_dtype_nbits(view->dtype) / 8;
+    int32_t added = ndim - own_ndim;
+    const int64_t *last = shape + added;
+    bool same = true;
+
+    if (DLPARK_UNLIKELY(added < 0 || ndim > DLPARK_MAX_NDIM || dlpark_dtype_is_packed(view->dtype)))
+        return false;
+    if ((own_ndim > 3 && !broadcast_meets(view->shape[3], last[3], &nbytes, &same)) ||
+        (own_ndim > 2 && !broadcast_meets(view->shape[2], last[2], &nbytes, &same)) ||
+        (own_ndim > 1 && !broadcast_meets(view->shape[1], last[1], &nbytes, &same)) ||
+        !broadcast_meets(view->shape[0], last[0], &nbytes, &same))
+        return false;
+    for (int32_t i = 0; i < added; i++)
+        if (DLPARK_UNLIKELY(shape[i] <= 0 || __builtin_mul_overflow(nbytes, shape[i], &nbytes)))
+            return false;
+    if (same)
+        broadcast_put_all(view, own_ndim, added, last, true);
+    else
+        broadcast_put_all(view, own_ndim, added, last, false);
+    for (int32_t i = 0; i < added; i++) {
+        TRANSFORM_SHORT_LOOP(i);
+        view->strides[i] = 0;
+        view->shape[i] = shape[i];
+    }
+    view->ndim = ndim;
+    return true;
+}
+
+dlpark_status dlpark_view_broadcast(dlpark_view *view, int32_t ndim, const int64_t *shape, dlpark_error *err)
+{
+    int32_t own_ndim = view->ndim;
+
+    if (DLPARK_LIKELY(shape != NULL && !transform_is_inside(shape, view)) &&
+        ((own_ndim == 4 && broadcast_short(view, 4, ndim, shape)) ||
+         (own_ndim == 3 && broadcast_short(view, 3, ndim, shape)) ||
+         (own_ndim == 2 && broadcast_short(view, 2, ndim, shape)) ||
+         (own_ndim == 1 && broadcast_short(view, 1, ndim, shape))))
+        return DLPARK_OK;
+    return broadcast_any(view, ndim, shape, err);
 }

@@ -31,6 +31,12 @@ static inline bool transform_is_empty(const dlpark_view *view)
     return view->data == NULL;
 }
 
+/* Whether a list lies in the view that is about to be written. */
+static inline bool transform_is_inside(const int64_t *list, const dlpark_view *view)
+{
+    return (uintptr_t)list - (uintptr_t)view < sizeof *view;
+}
+
 static inline void transform_make_empty(dlpark_view *view)
 {
     view->data = NULL;
