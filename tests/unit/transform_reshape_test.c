@@ -9,7 +9,7 @@
 static bool reshape_slowly(const dlpark_view *view, int ndim, const int64_t *shape, int64_t *strides)
 {
     int64_t width = oracle_width(view->dtype, view->flags), numel = oracle_numel(ndim, shape);
-    int64_t origin = oracle_bit(view, (int64_t[]){0, 0, 0}), from[3], index[4];
+    int64_t origin = oracle_bit(view, (int64_t[6]){0}), from[6], index[4];
 
     for (int i = ndim - 1, apart = 1; i >= 0; apart *= (int)shape[i], i--) {
         oracle_unravel(view->ndim, view->shape, shape[i] > 1 ? apart : 0, from);
@@ -108,6 +108,22 @@ static void reshape_of_joined_runs(void **state)
     }
 }
 
+/* The same of four dimensions and more, with a row that ends at each of them. */
+static void reshape_of_rows_cut_anywhere(void **state)
+{
+    (void)state;
+    static const int64_t shape[] = {2, 3, 2, 1, 2, 2}, compact[] = {24, 8, 4, 4, 2, 1};
+
+    for (int ndim = 4; ndim <= 6; ndim++)
+        for (int cut = 0; cut <= 6; cut++) {
+            int64_t strides[6];
+            for (int i = 0; i < 6; i++)
+                strides[i] = compact[i] + (i == 3 ? cut == 3 : i < cut ? compact[i] : 0);
+            dlpark_view view = oracle_cpu(DLPARK_F32, ndim, shape + 6 - ndim, strides + 6 - ndim);
+            visit_reshape(&view);
+        }
+}
+
 /* ---- NumPy ---- */
 
 /* What NumPy 2.4 answers, in elements; strides of extents of 1 included. Its own shape keeps whatever strides it has. */
@@ -126,6 +142,11 @@ static void strides_of_extents_of_1_are_numpys(void **state)
         {3, {2, 1, 3}, {10, 77, 2}, 3, {2, 1, 3}, {10, 77, 2}},
         {2, {1, 1}, {55, 77}, 3, {1, 1, 1}, {1, 1, 1}},
         {2, {4, 3}, {-20, 2}, 5, {1, 2, 1, 2, 3}, {-80, -40, -40, -20, 2}},
+        {4, {2, 1, 3, 4}, {50, 77, 4, 1}, 3, {2, 1, 12}, {50, 12, 1}},
+        {4, {2, 1, 3, 4}, {50, 77, 4, 1}, 5, {2, 1, 3, 1, 4}, {50, 12, 4, 4, 1}},
+        {4, {2, 1, 3, 4}, {50, 77, 4, 1}, 4, {2, 1, 3, 4}, {50, 77, 4, 1}},
+        {2, {3, 1}, {1, 77}, 2, {1, 3}, {3, 1}},
+        {2, {2, 3}, {10, 2}, 3, {2, 3, 1}, {10, 2, 2}},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -172,6 +193,8 @@ static void reshape_names_both_counts(void **state)
 
     assert_refused(DLPARK_E_SHAPE, "cannot reshape [2, 6], 12 elements, to [5, 2], 10 elements", view,
                    dlpark_view_reshape(&view, 2, (int64_t[]){5, 2}, e));
+    assert_refused(DLPARK_E_SHAPE, "cannot reshape [2, 6], 12 elements, to [7], 7 elements", view,
+                   dlpark_view_reshape(&view, 1, (int64_t[]){7}, e));
     assert_refused(DLPARK_E_SHAPE, "cannot reshape [2, 6] to [5, -1]: 12 elements are no multiple of 5", view,
                    dlpark_view_reshape(&view, 2, (int64_t[]){5, -1}, e));
     assert_refused(DLPARK_E_SHAPE, "no multiple of 24", view, dlpark_view_reshape(&view, 2, (int64_t[]){-1, 24}, e));
@@ -183,6 +206,18 @@ static void reshape_names_both_counts(void **state)
                    dlpark_view_reshape(&view, 2, (int64_t[]){0, 3}, e));
     assert_refused(DLPARK_E_SHAPE, "12 elements, to [4611686018427387904, 4], more than 2^63-1", view,
                    dlpark_view_reshape(&view, 2, (int64_t[]){INT64_C(1) << 62, 4}, e));
+    assert_refused(DLPARK_E_SHAPE, "12 elements, to [4, 2305843009213693952, 2, 2], more than 2^63-1", view,
+                   dlpark_view_reshape(&view, 4, (int64_t[]){4, INT64_C(1) << 61, 2, 2}, e));
+    assert_refused(DLPARK_E_SHAPE, "more than 2^63-1", view,
+                   dlpark_view_reshape(&view, 4, (int64_t[]){3, 4, INT64_C(1) << 62, 2}, e));
+    assert_refused(DLPARK_E_SHAPE, "more than 2^63-1", view,
+                   dlpark_view_reshape(&view, 4, (int64_t[]){3, INT64_C(1) << 60, 4, 2}, e));
+    assert_refused(DLPARK_E_SHAPE, "shape[0] is -3", view, dlpark_view_reshape(&view, 2, (int64_t[]){-3, -4}, e));
+    assert_refused(DLPARK_E_SHAPE, "shape[1] is -4", view, dlpark_view_reshape(&view, 2, (int64_t[]){3, -4}, e));
+    assert_refused(DLPARK_E_SHAPE, "shape[0] and shape[1] are both -1", view,
+                   dlpark_view_reshape(&view, 4, (int64_t[]){-1, -1, -1, 12}, e));
+    assert_refused(DLPARK_E_SHAPE, "shape[0] is -9223372036854775808", view,
+                   dlpark_view_reshape(&view, 2, (int64_t[]){INT64_MIN, 1}, e));
     assert_refused(DLPARK_E_SHAPE, "shape is NULL although ndim is 2", view, dlpark_view_reshape(&view, 2, NULL, e));
     assert_refused(DLPARK_E_RANK, "ndim is -1", view, dlpark_view_reshape(&view, -1, view.shape, e));
     assert_refused(DLPARK_E_RANK, "ndim is 65", view, dlpark_view_reshape(&view, 65, view.shape, e));
@@ -245,6 +280,20 @@ static void reshape_of_far_strides(void **state)
                    dlpark_view_reshape(&view, 1, (int64_t[]){4}, e));
 }
 
+/* More elements than 32 bits count. */
+static void reshape_of_many_elements(void **state)
+{
+    (void)state;
+    int64_t many = INT64_C(3) << 33;
+    dlpark_view view = oracle_view(DLPARK_DEVICE(kDLMetal, 0), DLPARK_U8, 0, 1, &many, NULL);
+
+    assert_ok(dlpark_view_reshape(&view, 3, (int64_t[]){1 << 20, -1, 1 << 10}, e));
+    assert_shape(&view, 3, (int64_t[]){1 << 20, 24, 1 << 10});
+    assert_int_equal(view.strides[0], 24 << 10);
+    assert_ok(dlpark_view_reshape(&view, 2, (int64_t[]){-1, many}, e));
+    assert_shape(&view, 2, (int64_t[]){1, many});
+}
+
 /* ---- Many dimensions, and a shape that lies in the view ---- */
 
 static void reshape_of_many_dimensions(void **state)
@@ -267,6 +316,26 @@ static void reshape_of_many_dimensions(void **state)
     assert_shape(&view, 2, (int64_t[]){4, 16});
 }
 
+/* The dimensions before the last stay, but there are no more than 64. */
+static void reshape_after_many_dimensions(void **state)
+{
+    (void)state;
+    int64_t shape[65], strides[62] = {0};
+
+    for (int i = 0; i < 65; i++)
+        shape[i] = i < 62 ? 2 : 1;
+    strides[61] = 1;
+    dlpark_view view = oracle_cpu(DLPARK_U8, 62, shape, strides);
+    assert_refused(DLPARK_E_RANK, "ndim is 65", view, dlpark_view_reshape(&view, 65, shape, e));
+    shape[61] = 1;
+    shape[62] = -1;
+    assert_ok(dlpark_view_reshape(&view, 64, shape, e));
+    shape[62] = 2;
+    assert_shape(&view, 64, shape);
+    assert_int_equal(view.strides[60], 0);
+    assert_int_equal(view.strides[62], 1);
+}
+
 static void reshape_to_a_part_of_its_own_shape(void **state)
 {
     (void)state;
@@ -278,6 +347,10 @@ static void reshape_to_a_part_of_its_own_shape(void **state)
     view.strides[0] = 7;
     assert_ok(dlpark_view_reshape(&view, 2, view.shape, e));
     assert_int_equal(view.strides[0], 7);
+    view = oracle_cpu(DLPARK_F32, 4, (int64_t[]){1, 5, 3, 1}, NULL);
+    assert_ok(dlpark_view_reshape(&view, 3, &view.shape[1], e));
+    assert_shape(&view, 3, (int64_t[]){5, 3, 1});
+    assert_int_equal(view.strides[0], 3);
 }
 
 int main(void)
@@ -285,12 +358,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reshape_exists_where_strides_do),
         cmocka_unit_test(reshape_of_joined_runs),
+        cmocka_unit_test(reshape_of_rows_cut_anywhere),
         cmocka_unit_test(strides_of_extents_of_1_are_numpys),
         cmocka_unit_test(reshape_without_elements),
         cmocka_unit_test(reshape_names_both_counts),
         cmocka_unit_test(reshape_names_the_dimension_in_the_way),
         cmocka_unit_test(reshape_names_the_dimension_of_a_long_view),
         cmocka_unit_test(reshape_of_far_strides),
+        cmocka_unit_test(reshape_of_many_elements),
+        cmocka_unit_test(reshape_after_many_dimensions),
         cmocka_unit_test(reshape_of_many_dimensions),
         cmocka_unit_test(reshape_to_a_part_of_its_own_shape),
     };

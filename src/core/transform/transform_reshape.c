@@ -3,6 +3,7 @@
  * row of elements at one distance. The shape is filled in from its end, run by run, and fits when every run ends where
  * one of its dimensions does. These are the shapes that NumPy reshapes without a copy, with its strides.
  */
+#include "../usual.h"
 #include "transform_parts.h"
 
 /* The shape that is asked for, its -1 worked out. */
@@ -229,7 +230,8 @@ static inline void reshape_compact(dlpark_view *view, reshape_target target)
     }
 }
 
-dlpark_status dlpark_view_reshape(dlpark_view *view, int32_t ndim, const int64_t *shape, dlpark_error *err)
+static __attribute__((noinline)) dlpark_status reshape_any(dlpark_view *view, int32_t ndim, const int64_t *shape,
+                                                           dlpark_error *err)
 {
     reshape_target target = {shape, ndim, -1, 0};
     int64_t strides[TRANSFORM_FEW];
@@ -253,4 +255,126 @@ dlpark_status dlpark_view_reshape(dlpark_view *view, int32_t ndim, const int64_t
     if (DLPARK_UNLIKELY(ndim > TRANSFORM_FEW))
         return reshape_many(view, target, err);
     return reshape_apply(view, target, strides, err);
+}
+
+/* ---- The usual ways ---- */
+
+/* The last dimensions of a view that lie one after the other from a stride of 1 on, and how many elements they have. */
+typedef struct reshape_row {
+    int64_t numel;
+    int32_t first; /* the outermost of them; the rank: none */
+} reshape_row;
+
+/* One dimension more of a row, outwards; false where the row ends before it. */
+static DLPARK__USUAL_INLINE bool reshape_grow(const dlpark_view *view, reshape_row *row, int32_t dim)
+{
+    if (view->strides[dim] != row->numel)
+        return false;
+    row->numel *= view->shape[dim];
+    row->first = dim;
+    return true;
+}
+
+/* The last four dimensions need no loop. */
+static DLPARK__USUAL_INLINE reshape_row reshape_find_row(const dlpark_view *view)
+{
+    reshape_row row = {1, view->ndim};
+
+    while (DLPARK_UNLIKELY(row.first > DLPARK__USUAL_SHORT))
+        if (!reshape_grow(view, &row, row.first - 1))
+            return row;
+    if (row.first == 4 && !reshape_grow(view, &row, 3))
+        return row;
+    if (row.first == 3 && !reshape_grow(view, &row, 2))
+        return row;
+    if (row.first == 2 && !reshape_grow(view, &row, 1))
+        return row;
+    if (row.first == 1)
+        (void)reshape_grow(view, &row, 0);
+    return row;
+}
+
+/* By the shorter division where the numbers are as small as that. */
+static inline int64_t reshape_divide(uint64_t numel, uint64_t by)
+{
+    return (int64_t)(DLPARK_LIKELY((numel | by) >> 32 == 0) ? (uint32_t)numel / (uint32_t)by : numel / by);
+}
+
+/* Up to four extents in the place of a row, or false; `count` is a constant. */
+static DLPARK__USUAL_INLINE bool reshape_short(dlpark_view *view, reshape_row row, int32_t count, const int64_t *shape)
+{
+    int64_t *extents = view->shape + row.first, *strides = view->strides + row.first;
+    int64_t a = shape[0], b = count > 1 ? shape[1] : 1, c = count > 2 ? shape[2] : 1, d = count > 3 ? shape[3] : 1;
+    int64_t ab, cd, known;
+
+    if (DLPARK_UNLIKELY(__builtin_mul_overflow(a, b, &ab) || __builtin_mul_overflow(c, d, &cd) ||
+                        __builtin_mul_overflow(ab, cd, &known)))
+        return false;
+    if (known < 0) {
+        /* Mostly by one -1: the first is replaced, and what else is below 0 stays. */
+        uint64_t others = 0 - (uint64_t)known;
+        int64_t extent = reshape_divide((uint64_t)row.numel, others);
+        if (a == -1)
+            a = extent;
+        else if (count > 3 && d == -1)
+            d = extent;
+        else if (count > 2 && c == -1)
+            c = extent;
+        else if (b == -1)
+            b = extent;
+        known = (int64_t)(others * (uint64_t)extent);
+    }
+    if (DLPARK_UNLIKELY(known != row.numel || (a | b | c | d) < 0))
+        return false;
+    view->ndim = row.first + count;
+    extents[0] = a;
+    strides[0] = b * (c * d);
+    if (count > 1) {
+        extents[1] = b;
+        strides[1] = c * d;
+    }
+    if (count > 2) {
+        extents[2] = c;
+        strides[2] = d;
+    }
+    if (count > 3) {
+        extents[3] = d;
+        strides[3] = 1;
+    }
+    return true;
+}
+
+/* Up to four dimensions in the place of a row. */
+static DLPARK__USUAL_INLINE dlpark_status reshape_place(dlpark_view *view, reshape_row row, int32_t ndim,
+                                                        const int64_t *shape, dlpark_error *err)
+{
+    const int64_t *rest = shape + row.first;
+    int32_t count = ndim - row.first;
+
+    if ((count == 4 && reshape_short(view, row, 4, rest)) || (count == 3 && reshape_short(view, row, 3, rest)) ||
+        (count == 2 && reshape_short(view, row, 2, rest)) || (count == 1 && reshape_short(view, row, 1, rest)))
+        return DLPARK_OK;
+    return reshape_any(view, ndim, shape, err);
+}
+
+/* Where there are dimensions before the row, which stay as they are. An extent of 1 may not: it can belong to the row. */
+static __attribute__((noinline)) dlpark_status reshape_after(dlpark_view *view, reshape_row row, int32_t ndim,
+                                                             const int64_t *shape, dlpark_error *err)
+{
+    if (ndim <= row.first || ndim > DLPARK_MAX_NDIM || row.first == view->ndim)
+        return reshape_any(view, ndim, shape, err);
+    for (int32_t i = 0; i < row.first; i++)
+        if (shape[i] != view->shape[i] || shape[i] == 1)
+            return reshape_any(view, ndim, shape, err);
+    return reshape_place(view, row, ndim, shape, err);
+}
+
+dlpark_status dlpark_view_reshape(dlpark_view *view, int32_t ndim, const int64_t *shape, dlpark_error *err)
+{
+    if (DLPARK_UNLIKELY(shape == NULL || transform_is_empty(view)))
+        return reshape_any(view, ndim, shape, err);
+    reshape_row row = reshape_find_row(view);
+    if (row.first != 0)
+        return reshape_after(view, row, ndim, shape, err);
+    return reshape_place(view, row, ndim, shape, err);
 }
