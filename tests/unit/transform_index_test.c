@@ -468,6 +468,13 @@ static void window_refusals_and_extremes(void **state)
                    dlpark_view_window(&view, 0, INT64_C(1) << 62, 1, e));
     assert_ok(dlpark_view_window(&view, 0, INT64_MAX, INT64_MAX, e));
     assert_shape(&view, 2, (int64_t[]){1, INT64_MAX});
+    view =
+        oracle_view(DLPARK_DEVICE(kDLMetal, 0), DLPARK_U8, 0, 2, (int64_t[]){3, INT64_C(1) << 40}, (int64_t[]){0, 0});
+    assert_ok(dlpark_view_window(&view, 1, INT64_C(1) << 40, 1, e)); /* one of them, however long */
+    assert_shape(&view, 3, (int64_t[]){3, 1, INT64_C(1) << 40});
+    view = oracle_cpu(DLPARK_F32, 3, (int64_t[]){INT64_MAX, 0, INT64_MAX}, NULL);
+    assert_ok(dlpark_view_window(&view, 0, INT64_MAX, 1, e));
+    assert_shape(&view, 4, (int64_t[]){1, 0, INT64_MAX, INT64_MAX});
     huge = INT64_C(1) << 31;
     view = oracle_view(DLPARK_DEVICE(kDLMetal, 0), DLPARK_U64, 0, 1, &huge, (int64_t[]){0});
     assert_refused(DLPARK_E_OVERFLOW, "elements of u64, counted singly", view,

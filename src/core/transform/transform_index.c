@@ -190,6 +190,58 @@ static DLPARK_COLD dlpark_status window_explain(int32_t dim, int64_t size, int64
                             (long long)extent, dim);
 }
 
+/* Whether windows of this size fit wherever they are: there are no more of them than the dimension has elements. */
+static inline bool window_fits_easily(const dlpark_view *view, int64_t size)
+{
+    int64_t nbytes = (dlpark_dtype_nbits(view->dtype) + 7) / 8;
+
+    for (int32_t i = view->ndim - 1; i >= 0; i--) {
+        TRANSFORM_SHORT_LOOP(i);
+        if (__builtin_mul_overflow(nbytes, view->shape[i], &nbytes))
+            return false;
+    }
+    return !__builtin_mul_overflow(nbytes, size, &nbytes);
+}
+
+static dlpark_status window_check(const dlpark_view *view, int32_t dim, int64_t count, int64_t size, dlpark_error *err)
+{
+    int64_t numel = count;
+
+    if (transform_is_empty(view))
+        return DLPARK_OK;
+    for (int32_t i = 0; i < view->ndim; i++)
+        numel *= i == dim ? 1 : view->shape[i];
+    if (DLPARK_UNLIKELY(__builtin_mul_overflow(numel, size, &numel)))
+        return dlpark_error_set(err, DLPARK_E_OVERFLOW,
+                                "%lld windows of %lld along dimension %d of shape %s leave 63 bits", (long long)count,
+                                (long long)size, dim, dlpark__layout_list(view->ndim, view->shape).text);
+    return transform_check_bytes(view, numel, err);
+}
+
+static inline int64_t window_count(int64_t extent, int64_t size, int64_t step)
+{
+    return (step == 1 ? extent - size : (extent - size) / step) + 1;
+}
+
+static inline dlpark_status window_apply(dlpark_view *view, int32_t dim, int64_t size, int64_t step)
+{
+    int64_t stride = view->strides[dim];
+
+    view->shape[dim] = window_count(view->shape[dim], size, step);
+    view->strides[dim] = transform_scale(stride, step);
+    view->shape[view->ndim] = size;
+    view->strides[view->ndim] = stride;
+    view->ndim++;
+    return DLPARK_OK;
+}
+
+static __attribute__((noinline)) dlpark_status window_any(dlpark_view *view, int32_t dim, int64_t size, int64_t step,
+                                                          dlpark_error *err)
+{
+    DLPARK_TRY(window_check(view, dim, window_count(view->shape[dim], size, step), size, err));
+    return window_apply(view, dim, size, step);
+}
+
 dlpark_status dlpark_view_window(dlpark_view *view, int32_t dim, int64_t size, int64_t step, dlpark_error *err)
 {
     int32_t at = transform_dim(view->ndim, dim);
@@ -198,25 +250,9 @@ dlpark_status dlpark_view_window(dlpark_view *view, int32_t dim, int64_t size, i
         return dlpark__transform_explain_dim(view->ndim, dim, err);
     if (DLPARK_UNLIKELY(view->ndim >= DLPARK_MAX_NDIM))
         return dlpark__transform_explain_rank(err);
-    int64_t extent = view->shape[at], stride = view->strides[at];
-    if (DLPARK_UNLIKELY(step < 1 || size < 1 || size > extent))
-        return window_explain(at, size, step, extent, err);
-
-    int64_t count = (step == 1 ? extent - size : (extent - size) / step) + 1;
-    if (!transform_is_empty(view)) {
-        int64_t numel = count;
-        for (int32_t i = 0; i < view->ndim; i++)
-            numel *= i == at ? 1 : view->shape[i];
-        if (DLPARK_UNLIKELY(__builtin_mul_overflow(numel, size, &numel)))
-            return dlpark_error_set(
-                err, DLPARK_E_OVERFLOW, "%lld windows of %lld along dimension %d of shape %s leave 63 bits",
-                (long long)count, (long long)size, at, dlpark__layout_list(view->ndim, view->shape).text);
-        DLPARK_TRY(transform_check_bytes(view, numel, err));
-    }
-    view->shape[at] = count;
-    view->strides[at] = transform_scale(stride, step);
-    view->shape[view->ndim] = size;
-    view->strides[view->ndim] = stride;
-    view->ndim++;
-    return DLPARK_OK;
+    if (DLPARK_UNLIKELY(step < 1 || size < 1 || size > view->shape[at]))
+        return window_explain(at, size, step, view->shape[at], err);
+    if (DLPARK_UNLIKELY(!window_fits_easily(view, size)))
+        return window_any(view, at, size, step, err);
+    return window_apply(view, at, size, step);
 }
