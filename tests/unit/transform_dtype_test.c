@@ -223,6 +223,9 @@ static void reinterpret_catches_overflow(void **state)
     assert_ok(dlpark_view_reinterpret(&view, bit, e));
     view = oracle_cpu(DLPARK_U8, 2, (int64_t[]){0, INT64_MAX}, NULL);
     assert_refused(DLPARK_E_OVERFLOW, "shape [0, 9223372036854775807]", view, dlpark_view_reinterpret(&view, bit, e));
+    view = oracle_cpu(DLPARK_F32, 2, (int64_t[]){0, INT64_MAX}, NULL);
+    assert_refused(DLPARK_E_OVERFLOW, "shape [0, 9223372036854775807]", view,
+                   dlpark_view_reinterpret(&view, DLPARK_U8, e));
 }
 
 /* ---- real, imag ---- */

@@ -1,6 +1,7 @@
 /*
  * The same bytes as elements of another type.
  */
+#include "../usual.h"
 #include "transform_parts.h"
 
 /* ---- Any other type ---- */
@@ -136,7 +137,7 @@ static dlpark_status reinterpret_resize(dlpark_view *view, DLDataType dtype, uin
     return DLPARK_OK;
 }
 
-dlpark_status dlpark_view_reinterpret(dlpark_view *view, DLDataType dtype, dlpark_error *err)
+static __attribute__((noinline)) dlpark_status reinterpret_any(dlpark_view *view, DLDataType dtype, dlpark_error *err)
 {
     DLPARK_TRY(dlpark_dtype_check(dtype, err));
     uint32_t nbits = dlpark_dtype_nbits(dtype), old_width = dlpark__view_element_nbits(view), flags = view->flags;
@@ -149,6 +150,50 @@ dlpark_status dlpark_view_reinterpret(dlpark_view *view, DLDataType dtype, dlpar
         DLPARK_TRY(reinterpret_resize(view, dtype, old_width, nbits, err));
     view->dtype = dtype;
     view->flags = flags;
+    return DLPARK_OK;
+}
+
+/* So many elements of whole bytes for each. The bytes fit as before, and so do the elements. */
+static inline void reinterpret_split(dlpark_view *view, int32_t last, int64_t times)
+{
+    view->shape[last] *= times;
+    for (int32_t i = 0; i < last; i++) {
+        TRANSFORM_SHORT_LOOP(i);
+        view->strides[i] = transform_scale(view->strides[i], times);
+    }
+}
+
+/* One element for 1 << shift, or false. */
+static inline bool reinterpret_join(dlpark_view *view, int32_t last, int shift)
+{
+    int64_t any = view->shape[last];
+
+    for (int32_t i = 0; i < last; i++)
+        any |= view->strides[i];
+    if (DLPARK_UNLIKELY((any & ((1 << shift) - 1)) != 0))
+        return false;
+    view->shape[last] >>= shift;
+    for (int32_t i = 0; i < last; i++) {
+        TRANSFORM_SHORT_LOOP(i);
+        view->strides[i] >>= shift;
+    }
+    return true;
+}
+
+dlpark_status dlpark_view_reinterpret(dlpark_view *view, DLDataType dtype, dlpark_error *err)
+{
+    int32_t last = view->ndim - 1;
+    uint32_t nbytes, old_nbytes;
+
+    if (DLPARK_UNLIKELY(!dlpark__usual_dtype(dtype, &nbytes) || !dlpark__usual_dtype(view->dtype, &old_nbytes) ||
+                        last < 0 || view->strides[last] != 1 || transform_is_empty(view)))
+        return reinterpret_any(view, dtype, err);
+    int shift = __builtin_ctz(nbytes) - __builtin_ctz(old_nbytes);
+    if (shift < 0)
+        reinterpret_split(view, last, 1 << -shift);
+    else if (shift > 0 && DLPARK_UNLIKELY(!reinterpret_join(view, last, shift)))
+        return reinterpret_any(view, dtype, err);
+    view->dtype = dtype;
     return DLPARK_OK;
 }
 
