@@ -224,7 +224,8 @@ static void chain_to_integer(dlpark__cast_chain *chain, const dlpark__cast_job *
     } else if (bits == 64 && !is_signed) {
         chain_add(chain, chain_doubles[hub]);
         chain_add(chain, DLPARK__CAST_UINT64_OF_F64);
-    } else if (job->from.part.bits == 16 && bits <= 16 && chain_find(DLPARK__CAST_INTEGER_OF_FLOAT16_8) != NULL) {
+    } else if (job->from.part.bits == 16 && bits <= 32 &&
+               chain_find(DLPARK__CAST_INTEGER_OF_FLOAT16_8 + width) != NULL) {
         chain->count = 0; /* from the source at once */
         chain_add(chain, DLPARK__CAST_INTEGER_OF_FLOAT16_8 + width);
     } else {

@@ -45,6 +45,9 @@ static inline __attribute__((target("avx2,f16c"))) void cast_avx2_save16(unsigne
 #define CAST_SHIFT(v, n) ((CAST_U32)_mm256_srlv_epi32((__m256i)(v), _mm256_set1_epi32((int)(n))))
 #define CAST_SAVE_HALF(p, v)                                                                                           \
     _mm_storeu_si128((__m128i *)(void *)(p), _mm256_cvtps_ph((__m256)(v), _MM_FROUND_TO_NEAREST_INT))
+/* Of its own accord a compiler does so by halves. */
+#define CAST_WIDEN_F32(v) ((CAST_F64X)_mm256_cvtps_pd((__m128)(v)))
+#define CAST_WIDEN_I32(v) ((CAST_F64X)_mm256_cvtepi32_pd((__m128i)(v)))
 #define CAST_SAVE8(p, v)  cast_avx2_save8(p, (__m256i)(v))
 #define CAST_SAVE16(p, v) cast_avx2_save16(p, (__m256i)(v))
 

@@ -34,6 +34,9 @@
 /* By a vector of counts: by one count for all is an operation more. */
 #define CAST_SHIFT(v, n)     ((CAST_U32)_mm512_srlv_epi32((__m512i)(v), _mm512_set1_epi32((int)(n))))
 #define CAST_SAVE_HALF(p, v) _mm256_storeu_si256(CAST_AVX512_TO16(p), CAST_AVX512_HALF(v))
+/* Of its own accord a compiler does so by halves. */
+#define CAST_WIDEN_F32(v) ((CAST_F64X)_mm512_cvtps_pd((__m256)(v)))
+#define CAST_WIDEN_I32(v) ((CAST_F64X)_mm512_cvtepi32_pd((__m256i)(v)))
 
 #define CAST_OWN_CONVERSIONS 1
 
@@ -41,24 +44,38 @@
 
 #include "cast_avx512_wide.h"
 
+#include "cast_avx512_pack.h"
+
 #include "cast_vector.h"
 
 #include "cast_avx512_half.h"
 
 const dlpark__cast_step dlpark__cast_avx512[DLPARK__CAST_STEPS] = {CAST_ROWS, CAST_AVX512_WIDE_ROWS,
-                                                                   CAST_AVX512_HALF_ROWS};
+                                                                   CAST_AVX512_PACK_ROWS, CAST_AVX512_HALF_ROWS};
 
 #include "cast_vector_end.h"
 #undef CAST_AVX512_16
 #undef CAST_AVX512_8
-#undef CAST_AVX512_HALF
-#undef CAST_AVX512_HALF_ROWS
-#undef CAST_AVX512_TO16
-#undef CAST_AVX512_WIDE_ROWS
 #undef CAST_AVX512_ALL
 #undef CAST_AVX512_EIGHT
+#undef CAST_AVX512_HALF
+#undef CAST_AVX512_HALF_ROWS
+#undef CAST_AVX512_PACK_ROWS
+#undef CAST_AVX512_TO16
+#undef CAST_AVX512_WIDE_ROWS
+#undef CAST_VECTORS
 #undef CAST_KEPT
 #undef CAST_KEPT_UNSIGNED
+#undef CAST_OF_FLOAT16
+#undef CAST_PACKED
+#undef CAST_PACK_BRAIN
+#undef CAST_PACK_DEAL2
+#undef CAST_PACK_DEAL4
+#undef CAST_PACK_F32
+#undef CAST_PACK_HALF
+#undef CAST_PACK_I16
+#undef CAST_PACK_I32
+#undef CAST_PACK_INTEGERS
 #undef CAST_PUT16
 #undef CAST_PUT32
 #undef CAST_PUT64
@@ -66,6 +83,10 @@ const dlpark__cast_step dlpark__cast_avx512[DLPARK__CAST_STEPS] = {CAST_ROWS, CA
 #undef CAST_PUT_F32
 #undef CAST_PUT_F64
 #undef CAST_TRUNCATING
+#undef CAST_WHOLE_BRAIN
+#undef CAST_WHOLE_F32
+#undef CAST_WHOLE_F64
+#undef CAST_WHOLE_HALF
 #undef CAST_WIDE
 #undef CAST_WIDE_WIDTHS
 #else

@@ -158,25 +158,27 @@ static CAST_STEP(saturate_i16_16)
 
 /* ---- int32 to odd and on without a tile between: sets with half as many registers are faster in two steps ---- */
 
-CAST_FLOAT16_STEP(float16_of_i32, DLPARK__CAST_FLOAT16_OF_I32, 4, CAST_NAME(odd)((CAST_I32)CAST_NAME(load)(from)))
-
-static CAST_STEP(float8_of_i32)
+static CAST_STEP(half_of_i32)
 {
-    enum { out_nbytes = CAST_LANES, in_nbytes = CAST_LANES * 4 };
+    enum { out_nbytes = CAST_LANES * 2, in_nbytes = CAST_LANES * 4 };
     const dlpark__cast_params known = *params;
 
-    CAST_EACH(CAST_LANES)
-    {
-        CAST_I32 numbers;
-        memcpy(&numbers, from, sizeof numbers);
-        CAST_SAVE8(to, CAST_NAME(narrow)(&known, CAST_NAME(odd)(numbers)));
+    if (known.over == 0x7C00) {
+        CAST_EACH(CAST_LANES) CAST_SAVE_HALF(to, CAST_NAME(odd)((CAST_I32)CAST_NAME(load)(from)));
+    } else {
+        CAST_EACH(CAST_LANES)
+        CAST_SAVE_HALF(to, CAST_NAME(clamp_half)(&known, CAST_NAME(odd)((CAST_I32)CAST_NAME(load)(from))));
     }
-    CAST_REST(DLPARK__CAST_FLOAT8_OF_I32);
+    CAST_REST(DLPARK__CAST_FLOAT16_OF_I32);
+}
+
+static CAST_STEP(float16_of_i32)
+{
+    (params->shift == 13 ? CAST_NAME(half_of_i32) : CAST_NAME(brain_of_i32))(params, to, from, count);
 }
 
 #define CAST_AVX512_HALF_ROWS                                                                                          \
     [DLPARK__CAST_FLOAT16_OF_I32] = CAST_NAME(float16_of_i32),                                                         \
-    [DLPARK__CAST_FLOAT8_OF_I32] = CAST_NAME(float8_of_i32),                                                           \
     [DLPARK__CAST_FLOAT8_OF_FLOAT16] = CAST_NAME(float8_of_float16), [DLPARK__CAST_I16_OF_I8] = CAST_NAME(i16_of_i8),  \
     [DLPARK__CAST_I16_OF_U8] = CAST_NAME(i16_of_u8), [DLPARK__CAST_WRAP_I16] = CAST_NAME(wrap_i16),                    \
     [DLPARK__CAST_SATURATE_I16] = CAST_NAME(saturate_i16), [DLPARK__CAST_SATURATE_I16_16] = CAST_NAME(saturate_i16_16)

@@ -65,15 +65,6 @@ static inline CAST_TARGET CAST_U32 CAST_NAME(odd)(CAST_I32 numbers)
 /* ---- Floats to integers: what is no number is 0, and what is too large is mended; what is too small comes out as the
  * least number that there is, which is right or less than the limit ---- */
 
-static inline CAST_TARGET CAST_U32 CAST_NAME(truncate)(const dlpark__cast_params *params, CAST_F32 numbers)
-{
-    const __m512 most = _mm512_set1_ps((float)params->high), given = (__m512)numbers;
-    const __mmask16 ordered = _mm512_cmp_ps_mask(given, given, _CMP_ORD_Q);
-
-    return CAST_MAX(_mm512_maskz_cvttps_epi32(ordered, _mm512_min_ps(most, given)),
-                    _mm512_set1_epi32((int32_t)params->low));
-}
-
 static inline CAST_TARGET CAST_I32X CAST_NAME(truncate_wide)(double least, double most, const unsigned char *from)
 {
     const __m512d given = _mm512_loadu_pd((const void *)from);
@@ -81,31 +72,6 @@ static inline CAST_TARGET CAST_I32X CAST_NAME(truncate_wide)(double least, doubl
     const __m256i made = _mm512_maskz_cvttpd_epi32(ordered, _mm512_min_pd(_mm512_set1_pd(most), given));
 
     return (CAST_I32X)_mm256_max_epi32(made, _mm256_set1_epi32((int32_t)least));
-}
-
-static CAST_STEP(integer32_of_f32)
-{
-    enum { out_nbytes = CAST_LANES * 4, in_nbytes = CAST_LANES * 4 };
-    const __m512 past = _mm512_set1_ps(2147483648.0f);
-
-    if (params->low < 0) {
-        CAST_EACH(CAST_LANES)
-        {
-            const __m512 given = _mm512_loadu_ps((const void *)from);
-            const __mmask16 ordered = _mm512_cmp_ps_mask(given, given, _CMP_ORD_Q);
-            const __m512i made = _mm512_maskz_cvttps_epi32(ordered, given);
-            const __mmask16 large = _mm512_cmp_ps_mask(given, past, _CMP_GE_OQ);
-            _mm512_storeu_si512((void *)to, _mm512_mask_mov_epi32(made, large, _mm512_set1_epi32(INT32_MAX)));
-        }
-    } else { /* all ones where it is too large: right */
-        CAST_EACH(CAST_LANES)
-        {
-            const __m512 given = _mm512_loadu_ps((const void *)from);
-            const __mmask16 positive = _mm512_cmp_ps_mask(given, _mm512_setzero_ps(), _CMP_GT_OQ);
-            _mm512_storeu_si512((void *)to, _mm512_maskz_cvttps_epu32(positive, given));
-        }
-    }
-    CAST_REST(DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CAST_32);
 }
 
 static CAST_STEP(int64_of_f64)

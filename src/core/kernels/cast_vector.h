@@ -20,9 +20,10 @@
  *     CAST_QUIET(v, other)   lanes of v that are NaN as float32, made quiet; of other elsewhere
  *     CAST_SHIFT(v, n)       to the right by a number of bits that is no constant
  *     CAST_SAVE_HALF(p, v)   CAST_NARROW_HALF, stored
+ *     CAST_WIDEN_F32(v)      half as many lanes of float32 as float64; CAST_WIDEN_I32(v) of int32
  *
- * A set that defines CAST_OWN_CONVERSIONS has odd_of_f64, odd, integer32_of_f32, truncate and truncate_wide of its
- * own, in a file between cast_vector_begin.h, which this includes otherwise, and this.
+ * A set that defines CAST_OWN_CONVERSIONS has odd_of_f64, odd, truncate_wide, and the steps from floats to integers
+ * of at most 32 bits and from int16 to floats of at most 16 of its own, in a file between cast_vector_begin.h, which this includes otherwise, and this.
  *
  * The file ends with cast_vector_end.h.
  */
@@ -196,28 +197,27 @@ static inline CAST_TARGET CAST_U32 CAST_NAME(load)(const unsigned char *from)
     return words;
 }
 
-/* A step from what `bits`, an expression of `from`, makes a float32 of, to float16 or bfloat16: a loop for each of the ways
- * that the format and the mode allow. */
-#define CAST_FLOAT16_STEP(name, step, nbytes, bits)                                                                    \
-    static CAST_STEP(name)                                                                                             \
-    {                                                                                                                  \
-        enum { out_nbytes = CAST_LANES * 2, in_nbytes = CAST_LANES * (nbytes) };                                       \
-        const dlpark__cast_params known = *params;                                                                     \
-        if (known.over == 0x7C00) { /* infinity, of float16 alone */                                                   \
-            CAST_EACH(CAST_LANES) CAST_SAVE_HALF(to, bits);                                                            \
-        } else if (known.shift == 13) {                                                                                \
-            CAST_EACH(CAST_LANES) CAST_SAVE_HALF(to, CAST_NAME(clamp_half)(&known, bits));                             \
-        } else if (known.over == 0x7F80) {                                                                             \
-            CAST_EACH(CAST_LANES) CAST_SAVE16(to, CAST_NAME(narrow_brain_nosat)(bits));                                \
-        } else {                                                                                                       \
-            CAST_EACH(CAST_LANES) CAST_SAVE16(to, CAST_NAME(narrow_brain)(&known, bits));                              \
-        }                                                                                                              \
-        CAST_REST(step);                                                                                               \
-    }
+/* A loop for each of the ways that the format and the mode allow. */
+static CAST_STEP(float16_of_f32)
+{
+    enum { out_nbytes = CAST_LANES * 2, in_nbytes = CAST_LANES * 4 };
+    const dlpark__cast_params known = *params;
 
-CAST_FLOAT16_STEP(float16_of_f32, DLPARK__CAST_FLOAT16_OF_F32, 4, CAST_NAME(load)(from))
-CAST_FLOAT16_STEP(float16_of_i16, DLPARK__CAST_FLOAT16_OF_I16, 2,
-                  (CAST_U32) __builtin_convertvector((CAST_I32)CAST_EXTEND16(from), CAST_F32))
+    if (known.over == 0x7C00) { /* infinity, of float16 alone */
+        CAST_EACH(CAST_LANES)
+        CAST_SAVE_HALF(to, CAST_NAME(load)(from));
+    } else if (known.shift == 13) {
+        CAST_EACH(CAST_LANES)
+        CAST_SAVE_HALF(to, CAST_NAME(clamp_half)(&known, CAST_NAME(load)(from)));
+    } else if (known.over == 0x7F80) {
+        CAST_EACH(CAST_LANES)
+        CAST_SAVE16(to, CAST_NAME(narrow_brain_nosat)(CAST_NAME(load)(from)));
+    } else {
+        CAST_EACH(CAST_LANES)
+        CAST_SAVE16(to, CAST_NAME(narrow_brain)(&known, CAST_NAME(load)(from)));
+    }
+    CAST_REST(DLPARK__CAST_FLOAT16_OF_F32);
+}
 
 static CAST_STEP(float16_of_float16)
 {
@@ -240,19 +240,6 @@ static CAST_STEP(float16_of_float16)
     CAST_REST(DLPARK__CAST_FLOAT16_OF_FLOAT16);
 }
 
-static CAST_STEP(float8_of_i16)
-{
-    enum { out_nbytes = CAST_LANES, in_nbytes = CAST_LANES * 2 };
-    const dlpark__cast_params known = *params;
-
-    CAST_EACH(CAST_LANES)
-    {
-        CAST_F32 numbers = __builtin_convertvector((CAST_I32)CAST_EXTEND16(from), CAST_F32);
-        CAST_SAVE8(to, CAST_NAME(narrow)(&known, (CAST_U32)numbers));
-    }
-    CAST_REST(DLPARK__CAST_FLOAT8_OF_I16);
-}
-
 /* ---- float32 and float64 ---- */
 
 static CAST_STEP(f64_of_f32)
@@ -263,7 +250,7 @@ static CAST_STEP(f64_of_f32)
     {
         CAST_F32X numbers;
         memcpy(&numbers, from, sizeof numbers);
-        CAST_F64X wide = __builtin_convertvector(numbers, CAST_F64X);
+        CAST_F64X wide = CAST_WIDEN_F32(numbers);
         memcpy(to, &wide, sizeof wide);
     }
     CAST_REST(DLPARK__CAST_F64_OF_F32);

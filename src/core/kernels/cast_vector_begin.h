@@ -46,6 +46,10 @@ typedef int64_t CAST_NAME(i64x) __attribute__((vector_size(CAST_LANES * 4)));
 #if !defined(CAST_SAVE_HALF)
 #define CAST_SAVE_HALF(p, v) CAST_SAVE16(p, CAST_NARROW_HALF(v))
 #endif
+#if !defined(CAST_WIDEN_F32)
+#define CAST_WIDEN_F32(v) __builtin_convertvector(v, CAST_F64X)
+#define CAST_WIDEN_I32(v) __builtin_convertvector(v, CAST_F64X)
+#endif
 #define CAST_ALL(number) ((CAST_U32){0} + (number))
 
 #define CAST_STEP(name)                                                                                                \

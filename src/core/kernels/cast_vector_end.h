@@ -8,7 +8,6 @@
 #undef CAST_F32
 #undef CAST_F32X
 #undef CAST_F64X
-#undef CAST_FLOAT16_STEP
 #undef CAST_FLOAT_OF
 #undef CAST_I32
 #undef CAST_I32X
@@ -42,4 +41,6 @@
 #undef CAST_U32
 #undef CAST_U32X
 #undef CAST_U64X
+#undef CAST_WIDEN_F32
 #undef CAST_WIDEN_HALF
+#undef CAST_WIDEN_I32

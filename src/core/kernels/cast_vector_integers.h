@@ -20,6 +20,39 @@ CAST_FLOAT_OF(float_of_uint16, DLPARK__CAST_FLOAT_OF_UNSIGNED_8 + DLPARK__CAST_1
 CAST_FLOAT_OF(float_of_int8, DLPARK__CAST_FLOAT_OF_SIGNED_8, 1, CAST_EXTEND8)
 CAST_FLOAT_OF(float_of_int16, DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_16, 2, CAST_EXTEND16)
 
+#if !defined(CAST_OWN_CONVERSIONS)
+/* No int16 is beyond the ends of a float of 16 bits, or NaN. */
+static CAST_STEP(float16_of_i16)
+{
+    enum { out_nbytes = CAST_LANES * 2, in_nbytes = CAST_LANES * 2 };
+
+    if (params->shift == 13) {
+        CAST_EACH(CAST_LANES)
+        CAST_SAVE_HALF(to, (CAST_U32) __builtin_convertvector((CAST_I32)CAST_EXTEND16(from), CAST_F32));
+    } else {
+        CAST_EACH(CAST_LANES)
+        {
+            CAST_U32 bits = (CAST_U32) __builtin_convertvector((CAST_I32)CAST_EXTEND16(from), CAST_F32);
+            CAST_SAVE16(to, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+        }
+    }
+    CAST_REST(DLPARK__CAST_FLOAT16_OF_I16);
+}
+
+static CAST_STEP(float8_of_i16)
+{
+    enum { out_nbytes = CAST_LANES, in_nbytes = CAST_LANES * 2 };
+    const dlpark__cast_params known = *params;
+
+    CAST_EACH(CAST_LANES)
+    {
+        CAST_F32 numbers = __builtin_convertvector((CAST_I32)CAST_EXTEND16(from), CAST_F32);
+        CAST_SAVE8(to, CAST_NAME(narrow)(&known, (CAST_U32)numbers));
+    }
+    CAST_REST(DLPARK__CAST_FLOAT8_OF_I16);
+}
+#endif
+
 /* Rounded: more bits than a float32 holds. */
 static CAST_STEP(f32_of_i32)
 {
@@ -43,7 +76,7 @@ static CAST_STEP(float_of_int32)
     {
         CAST_I32X numbers;
         memcpy(&numbers, from, sizeof numbers);
-        CAST_F64X wide = __builtin_convertvector(numbers, CAST_F64X);
+        CAST_F64X wide = CAST_WIDEN_I32(numbers);
         memcpy(to, &wide, sizeof wide);
     }
     CAST_REST(DLPARK__CAST_FLOAT_OF_SIGNED_8 + DLPARK__CAST_32);
@@ -60,8 +93,6 @@ static inline CAST_TARGET CAST_U32 CAST_NAME(truncate)(const dlpark__cast_params
     kept = CAST_PICK((CAST_F32)kept > most, (CAST_U32)((CAST_F32){0} + most), kept);
     return (CAST_U32) __builtin_convertvector((CAST_F32)kept, CAST_I32);
 }
-
-#endif
 
 #define CAST_INTEGER_OF_F32(name, step, nbytes, save)                                                                  \
     static CAST_STEP(name)                                                                                             \
@@ -99,7 +130,6 @@ CAST_INTEGER_OF_F32(integer16_of_f32, DLPARK__CAST_INTEGER_OF_F32_8 + DLPARK__CA
 CAST_INTEGER_OF_FLOAT16(integer8_of_float16, DLPARK__CAST_INTEGER_OF_FLOAT16_8, 1, CAST_SAVE8)
 CAST_INTEGER_OF_FLOAT16(integer16_of_float16, DLPARK__CAST_INTEGER_OF_FLOAT16_8 + DLPARK__CAST_16, 2, CAST_SAVE16)
 
-#if !defined(CAST_OWN_CONVERSIONS)
 /* Whole vectors of float32 to int32: what is beyond the ends, and NaN, is what the processor makes of it and then mended. */
 static CAST_STEP(integer32_of_f32)
 {
@@ -134,8 +164,6 @@ static inline CAST_TARGET CAST_I32X CAST_NAME(truncate_wide)(double least, doubl
     return __builtin_convertvector((CAST_F64X)kept, CAST_I32X);
 }
 
-#endif
-
 #define CAST_INTEGER_OF_F64(name, step, nbytes, save)                                                                  \
     static CAST_STEP(name)                                                                                             \
     {                                                                                                                  \
@@ -152,6 +180,8 @@ static inline CAST_TARGET CAST_I32X CAST_NAME(truncate_wide)(double least, doubl
 
 CAST_INTEGER_OF_F64(integer8_of_f64, DLPARK__CAST_INTEGER_OF_F64_8, 1, CAST_SAVE8)
 CAST_INTEGER_OF_F64(integer16_of_f64, DLPARK__CAST_INTEGER_OF_F64_8 + DLPARK__CAST_16, 2, CAST_SAVE16)
+
+#endif
 
 static CAST_STEP(integer32_of_f64)
 {
