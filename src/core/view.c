@@ -157,9 +157,15 @@ void dlpark__view_byte_range(const dlpark_view *view, int64_t *lowest, int64_t *
 
     for (int32_t i = 0; i < view->ndim; i++)
         (void)dlpark__span_add(&span, view->shape[i], view->strides[i]); /* checked to fit, as are the bytes */
-    (void)dlpark__view_count_bytes(view, -span.lowest, lowest);
-    (void)dlpark__view_count_bytes(view, span.highest + 1, past_highest);
-    *lowest = -*lowest;
+    uint32_t nbits = dlpark__view_element_nbits(view);
+    if (DLPARK_LIKELY(nbits % 8 == 0)) {
+        *lowest = span.lowest * (nbits / 8);
+        *past_highest = (span.highest + 1) * (nbits / 8);
+    } else {
+        (void)dlpark__view_count_bytes(view, -span.lowest, lowest);
+        (void)dlpark__view_count_bytes(view, span.highest + 1, past_highest);
+        *lowest = -*lowest;
+    }
     *past_highest += view->bit_offset != 0;
 }
 

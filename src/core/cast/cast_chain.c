@@ -124,36 +124,23 @@ static chain_hub chain_from_integer(dlpark__cast_chain *chain, const dlpark__cas
 
 /* ---- To the destination ---- */
 
-/* The bits of a float32 with the value of a code; every code of at most 16 bits has one. */
-static uint32_t chain_float(uint64_t code, const dlpark__float_format *format)
-{
-    uint64_t bits = dlpark__float_decode(code, format);
-    double value;
-    float narrow;
-    uint32_t out;
-
-    memcpy(&value, &bits, sizeof value);
-    narrow = (float)value;
-    memcpy(&out, &narrow, sizeof out);
-    return out;
-}
-
 static void chain_narrow(dlpark__cast_params *params, const dlpark__cast_job *job)
 {
     const dlpark__float_format *format = job->to.format;
     uint64_t largest = dlpark__float_largest(format), beyond = dlpark__float_beyond(format);
     const dlpark__real nan = {DLPARK__REAL_NAN, false, 0, 0};
     uint32_t half = 1u << (22 - format->fraction_bits); /* of the last place of the largest, in a float32 */
+    uint32_t top;                                       /* the largest as a float32; it is normal in both */
     unsigned events = 0;
 
     params->shift = 23u - format->fraction_bits;
     params->rebias = 127u - format->bias;
     params->sign = (uint32_t)format->fraction_bits + format->exponent_bits;
     /* What lies midway goes to the even one. */
-    params->limit = chain_float(largest, format) + half - (uint32_t)(largest & 1);
+    top = ((uint32_t)largest << params->shift) + (params->rebias << 23);
+    params->limit = top + half - (uint32_t)(largest & 1);
     /* What has no place above the largest, or should not go there, is clamped to it; else infinity, or NaN, comes next. */
-    params->clamp =
-        job->overflow == DLPARK_OVERFLOW_NOSAT && beyond != largest ? params->limit + 1 : chain_float(largest, format);
+    params->clamp = job->overflow == DLPARK_OVERFLOW_NOSAT && beyond != largest ? params->limit + 1 : top;
     params->over = (uint32_t)(job->overflow == DLPARK_OVERFLOW_NOSAT ? beyond : largest);
     params->infinite = (uint32_t)(job->overflow == DLPARK_OVERFLOW_SATALL ? largest : beyond);
     params->nan = (uint32_t)dlpark__float_encode(&nan, format, job->overflow, job->scale, &events);

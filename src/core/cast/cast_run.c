@@ -14,32 +14,46 @@
 
 /* ---- The floating-point unit ---- */
 
+#if defined(__x86_64__) || defined(__SSE2__)
+#define TILE_FLOAT_MODE  0x1F80u
+#define TILE_FLOAT_FLAGS 0x003Fu /* which of the bits only say what has happened */
+#else
+#define TILE_FLOAT_MODE 0u
+#endif
+
 /* Rounding to nearest, subnormal numbers kept, nothing trapped: what the steps rely on. Returns what was set, and which
- * flags were raised: whoever sets that again lowers those that the steps have raised. */
-static uint64_t tile_set_float_mode(uint64_t mode)
+ * flags were raised. To set costs as much as some dozens of instructions, so what is right already is left alone. */
+static uint64_t tile_begin_float_mode(void)
 {
 #if defined(__x86_64__) || defined(__SSE2__)
     unsigned before = _mm_getcsr();
-    if (before != mode)
-        _mm_setcsr((unsigned)mode);
+    if ((before & ~TILE_FLOAT_FLAGS) != TILE_FLOAT_MODE)
+        _mm_setcsr(TILE_FLOAT_MODE);
     return before;
 #elif defined(__aarch64__)
     uint64_t before, flags;
     __asm__ volatile("mrs %0, fpcr" : "=r"(before));
     __asm__ volatile("mrs %0, fpsr" : "=r"(flags));
-    __asm__ volatile("msr fpcr, %0" : : "r"(mode & UINT32_MAX));
-    __asm__ volatile("msr fpsr, %0" : : "r"(mode >> 32));
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)TILE_FLOAT_MODE));
     return flags << 32 | before;
 #else
-    return mode;
+    return TILE_FLOAT_MODE;
 #endif
 }
 
+/* Sets that again, and lowers the flags that the steps have raised. */
+static void tile_end_float_mode(uint64_t before)
+{
 #if defined(__x86_64__) || defined(__SSE2__)
-#define TILE_FLOAT_MODE 0x1F80u
+    if (_mm_getcsr() != before)
+        _mm_setcsr((unsigned)before);
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"(before & UINT32_MAX));
+    __asm__ volatile("msr fpsr, %0" : : "r"(before >> 32));
 #else
-#define TILE_FLOAT_MODE 0u
+    (void)before;
 #endif
+}
 
 /* From so many elements for each code on a table of all codes is made first. */
 #define TILE_TABLE_PAYS 2
@@ -242,6 +256,15 @@ static void tile_convert(tile_state *state, const dlpark__cast_chain *chain, int
         memmove(place, from, (size_t)count * state->to_side.nbytes);
 }
 
+static int64_t tile_total(const dlpark__walk *walk)
+{
+    int64_t total = 1;
+
+    for (int32_t i = 0; i < walk->ndim; i++)
+        total *= walk->dims[i].extent;
+    return total;
+}
+
 /* Only the dimensions that there are: a walk has room for many. */
 static void tile_copy_walk(dlpark__walk *to, const dlpark__walk *from)
 {
@@ -250,15 +273,6 @@ static void tile_copy_walk(dlpark__walk *to, const dlpark__walk *from)
     to->ndim = from->ndim;
     to->to = from->to;
     to->from = from->from;
-}
-
-static int64_t tile_total(const dlpark__walk *walk)
-{
-    int64_t total = 1;
-
-    for (int32_t i = 0; i < walk->ndim; i++)
-        total *= walk->dims[i].extent;
-    return total;
 }
 
 /* Whether parts lie side by side in a run, each in bytes of its own. */
@@ -279,6 +293,35 @@ static const dlpark__kernels *tile_streams(const tile_state *state, const dlpark
     return dlpark__copy_streams(to->data, nbytes) ? dlpark__kernels_get() : NULL;
 }
 
+/* Whether one step does all, from place to place: what small tensors are mostly about. */
+static bool tile_run_at_once(tile_state *state, const dlpark__cast_chain *chain)
+{
+    const dlpark__walk *walk = &state->to.walk;
+    const dlpark__walk_dim *dim = &walk->dims[0];
+
+    if (walk->ndim != 1 || chain->count != 1 || state->streams != NULL || state->clears ||
+        !tile_is_run(&state->to_side, dim->to) || !tile_is_run(&state->from_side, dim->from))
+        return false;
+    chain->steps[0](&chain->params, dlpark__bits_byte_mut(state->to_data, walk->to),
+                    dlpark__bits_byte(state->from_data, walk->from), (size_t)dim->extent);
+    return true;
+}
+
+static void tile_run(tile_state *state, const dlpark__cast_chain *chain, int64_t total)
+{
+    tile_copy_walk(&state->from.walk, &state->to.walk);
+    state->to.done = state->from.done = 0;
+    state->whole = chain->count <= 1 && state->streams == NULL && !state->clears &&
+                   tile_is_run(&state->to_side, tile_dim(&state->to)->to) &&
+                   tile_is_run(&state->from_side, tile_dim(&state->from)->from);
+    for (int64_t left = total, count; left > 0; left -= count) {
+        count = state->streams != NULL ? tile_count_lines(state, left) : tile_count(state, left);
+        tile_convert(state, chain, count);
+    }
+    if (state->streams != NULL)
+        state->streams->fence();
+}
+
 void dlpark__cast_run(const dlpark__cast_job *job, dlpark__cast_chain *chain, const dlpark_view *to,
                       const dlpark_view *from)
 {
@@ -290,23 +333,13 @@ void dlpark__cast_run(const dlpark__cast_job *job, dlpark__cast_chain *chain, co
     state.from_data = from->data;
     state.clears = job->to.parts > job->from.parts;
     dlpark__cast_walk_begin(&state.to.walk, job, to, from, false);
-    tile_copy_walk(&state.from.walk, &state.to.walk);
-    state.to.done = state.from.done = 0;
     state.streams = tile_streams(&state, to);
 
-    state.whole = false;
-    uint64_t mode = tile_set_float_mode(TILE_FLOAT_MODE);
+    uint64_t mode = tile_begin_float_mode();
     int64_t total = tile_total(&state.to.walk);
     if (job->from.part.bits <= 8 && total >= TILE_TABLE_PAYS << job->from.part.bits)
         dlpark__cast_chain_tabulate(chain, job);
-    if (chain->count <= 1 && state.streams == NULL && !state.clears)
-        state.whole = tile_is_run(&state.to_side, tile_dim(&state.to)->to) &&
-                      tile_is_run(&state.from_side, tile_dim(&state.from)->from);
-    for (int64_t left = total, count; left > 0; left -= count) {
-        count = state.streams != NULL ? tile_count_lines(&state, left) : tile_count(&state, left);
-        tile_convert(&state, chain, count);
-    }
-    if (state.streams != NULL)
-        state.streams->fence();
-    (void)tile_set_float_mode(mode);
+    if (!tile_run_at_once(&state, chain))
+        tile_run(&state, chain, total);
+    tile_end_float_mode(mode);
 }
