@@ -20,7 +20,7 @@ ctest --test-dir $build -LE 'compile|install' --output-on-failure --parallel 2
 # A processor without an instruction set cannot run its kernels.
 absent=
 for kernel in avx2:avx2 avx512:avx512bw ssse3:ssse3 neon:asimd cast_avx2:avx2 cast_avx512:avx512dq \
-    cast_avx512vbmi:avx512vbmi cast_neon:asimd; do
+    cast_avx512vbmi:avx512vbmi cast_avx512bf16:avx512_bf16 cast_neon:asimd; do
     file=src/core/kernels/${kernel%:*}.c
     [ -f "$file" ] || continue
     grep -E '^(flags|Features)' /proc/cpuinfo | head -n 1 | grep -qw "${kernel#*:}" || absent="$absent ${file##*/}"

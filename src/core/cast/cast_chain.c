@@ -232,6 +232,8 @@ static int chain_direct_name(const dlpark__cast_side *from, bool to_16)
 {
     if (from->format != NULL && from->part.bits == 16)
         return to_16 ? DLPARK__CAST_FLOAT16_OF_FLOAT16 : DLPARK__CAST_FLOAT8_OF_FLOAT16;
+    if (from->format != NULL && from->part.bits == 64 && to_16)
+        return DLPARK__CAST_FLOAT16_OF_F64;
     if (from->part.code != kDLInt)
         return CHAIN_NOTHING;
     return from->part.bits == 16   ? (to_16 ? DLPARK__CAST_FLOAT16_OF_I16 : DLPARK__CAST_FLOAT8_OF_I16)
@@ -249,7 +251,7 @@ static bool chain_add_direct(dlpark__cast_chain *chain, const dlpark__cast_job *
     int name = chain_direct_name(&job->from, job->to.part.bits == 16);
     if (name == CHAIN_NOTHING || chain_find(name) == NULL)
         return false;
-    if (job->from.format != NULL)
+    if (job->from.format != NULL && job->from.part.bits == 16)
         chain_widen(&chain->params, job->from.format);
     chain_narrow(&chain->params, job);
     chain_add(chain, name);

@@ -54,12 +54,18 @@
 
 const dlpark__kernels dlpark__kernels_avx512 = VECTOR_TABLE("avx512");
 
-/* The same kernels; only casts have a use for what VBMI adds. */
+/* The same kernels; only casts have a use for what VBMI adds, and BF16. */
 #undef VECTOR_BELOW
 #undef VECTOR_CAST
 #define VECTOR_BELOW dlpark__kernels_avx512
 #define VECTOR_CAST  dlpark__cast_avx512vbmi
 const dlpark__kernels dlpark__kernels_avx512vbmi = VECTOR_TABLE("avx512vbmi");
+
+#undef VECTOR_BELOW
+#undef VECTOR_CAST
+#define VECTOR_BELOW dlpark__kernels_avx512vbmi
+#define VECTOR_CAST  dlpark__cast_avx512bf16
+const dlpark__kernels dlpark__kernels_avx512bf16 = VECTOR_TABLE("avx512bf16");
 
 #include "vector_end.h"
 #else

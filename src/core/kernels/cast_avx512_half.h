@@ -177,7 +177,49 @@ static CAST_STEP(float16_of_i32)
     (params->shift == 13 ? CAST_NAME(half_of_i32) : CAST_NAME(brain_of_i32))(params, to, from, count);
 }
 
+/* ---- float64 to floats of 16 bits, without a tile between ---- */
+
+/* To odd as far as the destination can tell. Of the places that it cuts off behind the one that it rounds by, all that
+ * counts is whether there is something. Where there is nothing, float32 loses something only of what is less than half
+ * of the destination's least number. */
+static inline CAST_TARGET CAST_U32 CAST_NAME(odd_wide)(const dlpark__cast_params *params, const unsigned char *from)
+{
+    const __m512i cut = _mm512_set1_epi64((1LL << (28 + params->shift)) - 1);
+    const __m512d low = _mm512_loadu_pd((const void *)from), high = _mm512_loadu_pd((const void *)(from + 64));
+    const __mmask8 low_lost = _mm512_test_epi64_mask(_mm512_castpd_si512(low), cut);
+    const __mmask8 high_lost = _mm512_test_epi64_mask(_mm512_castpd_si512(high), cut);
+    const __m256i low_made = _mm256_castps_si256(_mm512_cvt_roundpd_ps(low, CAST_TRUNCATING));
+    const __m256i high_made = _mm256_castps_si256(_mm512_cvt_roundpd_ps(high, CAST_TRUNCATING));
+    const __m512i made = _mm512_inserti64x4(_mm512_castsi256_si512(low_made), high_made, 1);
+
+    return (CAST_U32)_mm512_mask_or_epi32(made, _mm512_kunpackb(high_lost, low_lost), made, _mm512_set1_epi32(1));
+}
+
+static inline CAST_VECTORS(each_half_of_f64)
+{
+    CAST_U32 bits = CAST_NAME(odd_wide)(params, from);
+
+    CAST_SAVE_HALF(to, params->over == 0x7C00 ? bits : CAST_NAME(clamp_half)(params, bits));
+}
+
+static inline CAST_VECTORS(each_brain_of_f64)
+{
+    CAST_U32 bits = CAST_NAME(odd_wide)(params, from);
+
+    CAST_SAVE16(to,
+                params->over == 0x7F80 ? CAST_NAME(narrow_brain_nosat)(bits) : CAST_NAME(narrow_brain)(params, bits));
+}
+
+CAST_PACKED(half_of_f64, 16, 2, 8, CAST_NAME(each_half_of_f64))
+CAST_PACKED(brain_of_f64, 16, 2, 8, CAST_NAME(each_brain_of_f64))
+
+static CAST_STEP(float16_of_f64)
+{
+    (params->shift == 13 ? CAST_NAME(half_of_f64) : CAST_NAME(brain_of_f64))(params, to, from, count);
+}
+
 #define CAST_AVX512_HALF_ROWS                                                                                          \
+    [DLPARK__CAST_FLOAT16_OF_F64] = CAST_NAME(float16_of_f64),                                                         \
     [DLPARK__CAST_FLOAT16_OF_I32] = CAST_NAME(float16_of_i32),                                                         \
     [DLPARK__CAST_FLOAT8_OF_FLOAT16] = CAST_NAME(float8_of_float16), [DLPARK__CAST_I16_OF_I8] = CAST_NAME(i16_of_i8),  \
     [DLPARK__CAST_I16_OF_U8] = CAST_NAME(i16_of_u8), [DLPARK__CAST_WRAP_I16] = CAST_NAME(wrap_i16),                    \

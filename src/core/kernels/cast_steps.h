@@ -95,6 +95,7 @@ typedef enum dlpark__cast_step_name {
     DLPARK__CAST_FLOAT16_OF_I16,
     DLPARK__CAST_FLOAT8_OF_I32,
     DLPARK__CAST_FLOAT16_OF_I32,
+    DLPARK__CAST_FLOAT16_OF_F64,
     DLPARK__CAST_TABLE,     /* bytes to bytes, by params->table */
     DLPARK__CAST_TABLE_16,  /* bytes to 16 bits */
     DLPARK__CAST_TABLE_F32, /* bytes to float32 by the upper 16 bits of it, where the lower are 0 */

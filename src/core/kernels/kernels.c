@@ -34,6 +34,12 @@ static bool kernels_have_avx512vbmi(void)
 {
     return kernels_have_avx512() & !!__builtin_cpu_supports("avx512vbmi");
 }
+
+/* Together with VBMI; the oldest processors with BF16 lack it, and do without both. */
+static bool kernels_have_avx512bf16(void)
+{
+    return kernels_have_avx512vbmi() & !!__builtin_cpu_supports("avx512bf16");
+}
 #endif
 
 static bool kernels_always(void)
@@ -48,8 +54,11 @@ static const struct {
 } kernels_sets[] = {
     {&dlpark__kernels_generic, kernels_always},
 #if defined(DLPARK__KERNELS_X86)
-    {&dlpark__kernels_ssse3, kernels_have_ssse3},   {&dlpark__kernels_avx2, kernels_have_avx2},
-    {&dlpark__kernels_avx512, kernels_have_avx512}, {&dlpark__kernels_avx512vbmi, kernels_have_avx512vbmi},
+    {&dlpark__kernels_ssse3, kernels_have_ssse3},
+    {&dlpark__kernels_avx2, kernels_have_avx2},
+    {&dlpark__kernels_avx512, kernels_have_avx512},
+    {&dlpark__kernels_avx512vbmi, kernels_have_avx512vbmi},
+    {&dlpark__kernels_avx512bf16, kernels_have_avx512bf16},
 #elif defined(DLPARK__KERNELS_NEON)
     {&dlpark__kernels_neon, kernels_always},
 #endif

@@ -76,9 +76,11 @@ extern const dlpark__kernels dlpark__kernels_ssse3;
 extern const dlpark__kernels dlpark__kernels_avx2;
 extern const dlpark__kernels dlpark__kernels_avx512;
 extern const dlpark__kernels dlpark__kernels_avx512vbmi;
+extern const dlpark__kernels dlpark__kernels_avx512bf16;
 extern const dlpark__cast_step dlpark__cast_avx2[DLPARK__CAST_STEPS];
 extern const dlpark__cast_step dlpark__cast_avx512[DLPARK__CAST_STEPS];
 extern const dlpark__cast_step dlpark__cast_avx512vbmi[DLPARK__CAST_STEPS];
+extern const dlpark__cast_step dlpark__cast_avx512bf16[DLPARK__CAST_STEPS];
 #elif defined(__aarch64__) && defined(__GNUC__) && defined(__ARM_NEON)
 #define DLPARK__KERNELS_NEON 1
 extern const dlpark__kernels dlpark__kernels_neon;
