@@ -6,4 +6,5 @@
 #undef DLPARK_INLINE
 #define DLPARK_INLINE DLPARK_API
 
+#include <dlpark/array.h>
 #include <dlpark/dlpark.h>

@@ -232,6 +232,13 @@ dlpark_status dlpark__view_check_same(const dlpark_view *first, const dlpark_vie
 dlpark_status dlpark__view_check_host(const dlpark_view *view, dlpark_error *err);
 dlpark_status dlpark__view_check_write(const dlpark_view *view, dlpark_error *err);
 
+/* Whether a view has this dtype, and its element 0 this alignment. */
+dlpark_status dlpark__view_check_dtype(const dlpark_view *view, DLDataType dtype, dlpark_error *err);
+dlpark_status dlpark__view_check_alignment(const dlpark_view *view, size_t alignment_bytes, dlpark_error *err);
+
+/* Element 0; without elements an address that is not NULL, aligned for any type. */
+void *dlpark__view_address(const dlpark_view *view);
+
 /* Whether elements of a destination coincide by a stride of 0 (E_STRIDES). It has elements. */
 dlpark_status dlpark__view_check_places(const dlpark_view *view, dlpark_error *err);
 

@@ -185,20 +185,31 @@ static dlpark_status view_check_compact(const dlpark_view *view, dlpark_error *e
     return DLPARK_OK;
 }
 
-static dlpark_status view_check_typed(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes,
-                                      dlpark_error *err)
+dlpark_status dlpark__view_check_dtype(const dlpark_view *view, DLDataType dtype, dlpark_error *err)
 {
     if (DLPARK_UNLIKELY(!dlpark_dtype_equal(view->dtype, dtype)))
         return dlpark_error_set(err, DLPARK_E_DTYPE, "expected %s, got %s", dlpark_dtype_name(dtype).text,
                                 dlpark_dtype_name(view->dtype).text);
-    DLPARK_TRY(view_check_compact(view, err));
-    if (DLPARK_UNLIKELY(((uintptr_t)view->data & (alignment_bytes - 1)) != 0))
-        return dlpark_error_set(err, DLPARK_E_ALIGNMENT, "data %p is not aligned to %zu bytes, which %s needs",
-                                view->data, alignment_bytes, dlpark_dtype_name(dtype).text);
     return DLPARK_OK;
 }
 
-static void *view_address(const dlpark_view *view)
+dlpark_status dlpark__view_check_alignment(const dlpark_view *view, size_t alignment_bytes, dlpark_error *err)
+{
+    if (DLPARK_UNLIKELY(((uintptr_t)view->data & (alignment_bytes - 1)) != 0))
+        return dlpark_error_set(err, DLPARK_E_ALIGNMENT, "data %p is not aligned to %zu bytes, which %s needs",
+                                view->data, alignment_bytes, dlpark_dtype_name(view->dtype).text);
+    return DLPARK_OK;
+}
+
+static dlpark_status view_check_typed(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes,
+                                      dlpark_error *err)
+{
+    DLPARK_TRY(dlpark__view_check_dtype(view, dtype, err));
+    DLPARK_TRY(view_check_compact(view, err));
+    return dlpark__view_check_alignment(view, alignment_bytes, err);
+}
+
+void *dlpark__view_address(const dlpark_view *view)
 {
     return view->data != NULL ? view->data : view_nothing;
 }
@@ -238,7 +249,7 @@ static inline bool view_is_usual(const dlpark_view *view, DLDataType dtype, size
 static __attribute__((noinline)) void *view_cpu_unusual(const dlpark_view *view, DLDataType dtype,
                                                         size_t alignment_bytes, dlpark_error *err)
 {
-    return view_check_typed(view, dtype, alignment_bytes, err) == DLPARK_OK ? view_address(view) : NULL;
+    return view_check_typed(view, dtype, alignment_bytes, err) == DLPARK_OK ? dlpark__view_address(view) : NULL;
 }
 
 const void *dlpark_view_cpu(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes, dlpark_error *err)
@@ -264,7 +275,7 @@ const unsigned char *dlpark_view_bytes(const dlpark_view *view, int64_t *nbytes,
         return NULL;
     if (nbytes != NULL)
         *nbytes = dlpark_view_nbytes(view);
-    return view_address(view);
+    return dlpark__view_address(view);
 }
 
 unsigned char *dlpark_view_bytes_mut(const dlpark_view *view, int64_t *nbytes, dlpark_error *err)
@@ -273,5 +284,5 @@ unsigned char *dlpark_view_bytes_mut(const dlpark_view *view, int64_t *nbytes, d
         return NULL;
     if (nbytes != NULL)
         *nbytes = dlpark_view_nbytes(view);
-    return view_address(view);
+    return dlpark__view_address(view);
 }

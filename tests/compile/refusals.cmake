@@ -37,5 +37,13 @@ foreach(compiler IN LISTS COMPILERS)
 
   compile(refused ${compiler} c c11 TEXT "of a later major version" -DLATER ${here}/foreign_version.c)
   compile(refused ${compiler} c c11 TEXT "from 0.6 on" ${here}/foreign_version.c)
+
+  # Pointers, and arrays of another rank.
+  compile(ok ${compiler} c c11 ${here}/not_an_array.c)
+  foreach(wrong "2D(rows)" "2D(pointers)" "1D(flat)" "2D(lines)")
+    compile(refused ${compiler} c c11 TEXT "is negative" -w "-DWRONG=DLPARK_ARRAY_${wrong}" ${here}/not_an_array.c)
+  endforeach()
+  compile(refused ${compiler} c c11 TEXT "not compatible with any" -w "-DWRONG=DLPARK_ARRAY_1D(matrix)"
+          ${here}/not_an_array.c)
 endforeach()
 finish()

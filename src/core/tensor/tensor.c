@@ -178,12 +178,6 @@ static dlpark_status tensor_get_block(const dlpark_tensor_desc *desc, size_t nby
     return DLPARK_OK;
 }
 
-/* Where element 0 lies, of a handle by its offset; 0 without elements. */
-static uint64_t tensor_find_element(const DLTensor *made)
-{
-    return dlpark_device_is_addressable(made->device) ? (uint64_t)(uintptr_t)made->data : made->byte_offset;
-}
-
 /* Writes everything into a block and checks it there; the block is the caller's again on failure. */
 static dlpark_status tensor_fill_block(dlpark__block *block, const dlpark_tensor_desc *desc, size_t head_nbytes,
                                        dlpark_view *view, dlpark_error *err)
@@ -197,10 +191,7 @@ static dlpark_status tensor_fill_block(dlpark__block *block, const dlpark_tensor
     DLPARK_TRY(dlpark__check_bytes(made, block->managed.flags, &extent, err));
 
     dlpark__tensor_normalise(made, extent.numel);
-    if (DLPARK_UNLIKELY(desc->alignment_bytes > 1 && tensor_find_element(made) % desc->alignment_bytes != 0))
-        return dlpark_error_set(err, DLPARK_E_ALIGNMENT, "data %p with byte_offset %llu is not aligned to %zu bytes",
-                                desc->data_const != NULL ? desc->data_const : desc->data,
-                                (unsigned long long)desc->byte_offset, desc->alignment_bytes);
+    DLPARK_TRY(dlpark__desc_check_alignment(desc, made, err));
     if (owner == NULL && desc->extra_nbytes > 0)
         owner = (unsigned char *)block + head_nbytes;
     dlpark__block_init(block, desc->storage == NULL, desc->release);

@@ -169,6 +169,21 @@ dlpark_status dlpark__desc_read_dimensions(const dlpark_tensor_desc *desc, DLTen
     return DLPARK_OK;
 }
 
+/* Where element 0 lies, of a handle by its offset; 0 without elements. */
+static uint64_t desc_find_element(const DLTensor *made)
+{
+    return dlpark_device_is_addressable(made->device) ? (uint64_t)(uintptr_t)made->data : made->byte_offset;
+}
+
+dlpark_status dlpark__desc_check_alignment(const dlpark_tensor_desc *desc, const DLTensor *made, dlpark_error *err)
+{
+    if (DLPARK_UNLIKELY(desc->alignment_bytes > 1 && desc_find_element(made) % desc->alignment_bytes != 0))
+        return dlpark_error_set(err, DLPARK_E_ALIGNMENT, "data %p with byte_offset %llu is not aligned to %zu bytes",
+                                desc->data_const != NULL ? desc->data_const : desc->data,
+                                (unsigned long long)desc->byte_offset, desc->alignment_bytes);
+    return DLPARK_OK;
+}
+
 uint64_t dlpark__desc_flags(const dlpark_tensor_desc *desc)
 {
     uint64_t flags = desc->flags & (DLPARK_TENSOR_READ_ONLY | DLPARK_TENSOR_PADDED);

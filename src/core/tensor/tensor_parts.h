@@ -42,6 +42,9 @@ dlpark_status dlpark__desc_read_dims(const dlpark_dims *dims, int32_t ndim, int6
 dlpark_status dlpark__desc_read_dimensions(const dlpark_tensor_desc *desc, DLTensor *out, int64_t *room,
                                            dlpark__span *extent, dlpark_error *err);
 
+/* Whether a tensor as it is given out, without an offset that can be added, has the alignment that a description asks for. */
+dlpark_status dlpark__desc_check_alignment(const dlpark_tensor_desc *desc, const DLTensor *made, dlpark_error *err);
+
 /* The flags of the struct that a description asks for. */
 uint64_t dlpark__desc_flags(const dlpark_tensor_desc *desc);
 
