@@ -204,12 +204,18 @@ static void measure(const harness_group *group, int rounds, double times[][HARNE
         }
 }
 
+/* The case that is taken off another, or -1. */
+static int case_surrounding(const harness_group *group, const harness_case *item, const harness_options *options)
+{
+    return options->less ? case_index(group, options->less(item->name)) : -1;
+}
+
 /* Leaves of each time what the operation itself took. */
-static void take_off(const harness_group *group, int rounds, double times[][HARNESS_MAX_ROUNDS])
+static void take_off(const harness_group *group, const harness_options *options, double times[][HARNESS_MAX_ROUNDS])
 {
     for (int i = 0; i < group->ncases; i++) {
-        int other = case_index(group, group->cases[i].less);
-        for (int round = 0; other >= 0 && round < rounds; round++)
+        int other = case_surrounding(group, &group->cases[i], options);
+        for (int round = 0; other >= 0 && round < options->rounds; round++)
             times[i][round] -= times[other][round];
     }
 }
@@ -260,7 +266,7 @@ static double count_of(const harness_options *options, const char *label)
 /* The count of a case, without what surrounds it; or -1. */
 static double instructions_of(const harness_group *group, const harness_case *item, const harness_options *options)
 {
-    int other = case_index(group, item->less);
+    int other = case_surrounding(group, item, options);
     char label[160];
     double found, surrounding = 0;
 
@@ -365,7 +371,7 @@ int harness_run(const harness_group *group, const harness_options *options, int 
         return 0;
     }
     measure(group, options->rounds, times);
-    take_off(group, options->rounds, times);
+    take_off(group, options, times);
     print_title(group);
     printf("%-32s %11s %11s %7s %7s  target\n", "", "min ns", "median ns", "ratio", "instr.");
     for (int i = 0; i < group->ncases; i++)

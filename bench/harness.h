@@ -23,8 +23,6 @@ typedef struct harness_case {
     bool (*verify)(const void *input);          /* once before any timing: is its result right? */
     const void *input;
     harness_target targets[HARNESS_MAX_TARGETS];
-    const char *less; /* the case of what surrounds the operation: its time in the same round, and its instructions, are
-                         taken off before anything is compared or printed. It has none itself. NULL: nothing */
 } harness_case;
 
 /* Cases that are compared. The first is the floor: every ratio that is printed is against it. */
@@ -42,6 +40,9 @@ typedef struct harness_options {
     int rounds;         /* 31 unless told */
     FILE *json;         /* rows are written here as well; NULL: nowhere */
     const char *counts; /* the file of instruction counts, as bench/run.sh writes it; NULL: none */
+    /* The case of what surrounds the operation of another: its time in the same round, and its instructions, are taken
+     * off before anything is compared or printed. It has none itself; NULL: nothing. Not set by harness_parse(). */
+    const char *(*less)(const char *name);
 } harness_options;
 
 /* Reads --quick, --count, --rounds N, --json FILE, --instructions FILE. Ends the program on anything else. */
