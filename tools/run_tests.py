@@ -170,6 +170,12 @@ def partner(stage, name):
     return folder.strip()
 
 
+def partner_libraries(stage):
+    """Where programs find the libraries that tools/partner has made."""
+    folders = [partner(stage, name) for name in snippets.PARTNER_ADAPTERS if name in MADE_PARTNERS] if ALL_PARTNERS else []
+    return {"LD_LIBRARY_PATH": os.pathsep.join(f"{folder}/lib" for folder in folders)} if folders else {}
+
+
 def adapters_left_out():
     names = [] if ALL_PARTNERS else snippets.PARTNER_ADAPTERS
     return [Result(f"adapter {name}", "skipped", "the adapter is built with PARTNERS=all") for name in names]
@@ -293,6 +299,7 @@ def stage_valgrind(stage):
 def under_memcheck(stage, test):
     """Runs one test of CTest's listing; a leak or a value that was never set fails it."""
     memcheck = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite,possible"]
+    memcheck.append(f"--suppressions={ROOT / 'tests' / 'support' / 'memcheck.supp'}")
     properties = {item["name"]: item["value"] for item in test.get("properties", [])}
     env = dict(entry.split("=", 1) for entry in properties.get("ENVIRONMENT", []))
     # libjpeg-turbo's vector code computes on bytes beside the picture, which memcheck takes for pixels never set.
@@ -502,7 +509,8 @@ def stage_docs(stage):
     shutil.rmtree(prefix, ignore_errors=True)
     stage.must(["cmake", "--install", BUILD / "release", "--prefix", prefix, "--component", "development"])
     site = installed(stage)
-    rows = snippets.Snippets(stage, WORK / "snippets", prefix, site, site_environment(site), ALL_PARTNERS).check()
+    env = {**site_environment(site), **partner_libraries(stage)}
+    rows = snippets.Snippets(stage, WORK / "snippets", prefix, site, env, ALL_PARTNERS).check()
     return [Result(*row) for row in rows]
 
 

@@ -9,8 +9,10 @@ set -eu
 kind=$1
 python=${2:-}
 adapters=${ADAPTERS:-}
-# Where libraries of adapters lie that are not packages: CMake reads this itself, pkg-config has its own word.
+# Where libraries of adapters lie that are not packages: CMake reads this itself, pkg-config and the loader have their own
+# words.
 partners=$(echo "${CMAKE_PREFIX_PATH:-}" | sed 's|[^:][^:]*|&/lib/pkgconfig|g')
+libraries=$(echo "${CMAKE_PREFIX_PATH:-}" | sed 's|[^:][^:]*|&/lib|g')
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 CC=${CC:-cc}
@@ -41,7 +43,7 @@ quietly()
 # expect PROGRAM: it says the version and the shape.
 expect()
 {
-    said=$(LD_LIBRARY_PATH=${run_path:-} "$1") || fail "$1 failed"
+    said=$(LD_LIBRARY_PATH=${run_path:-}:$libraries "$1") || fail "$1 failed"
     [ "$said" = "dlpark $DLPARK_EXPECTED: 2 x 3" ] || fail "$1 printed '$said'"
     echo "$1 printed: $said"
 }
