@@ -145,7 +145,7 @@ def junit_results(path):
 # Adapters beside those of the presets, whose libraries apt brings in a minute; with PARTNERS=all also the others. The
 # library of some is made by tools/partner.
 LIGHT_ADAPTERS = ["arrow"]
-MADE_PARTNERS = []
+MADE_PARTNERS = ["onnxruntime"]
 
 
 def build(stage, preset, adapters=False):
