@@ -5,7 +5,7 @@ PARTNERS ?=
 MINUTES ?=
 export FRAMEWORK PARTNERS MINUTES
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-image-python demo-extension check test test-asan test-tsan test-python coverage bench nightly-arch \
+.PHONY: help demo demo-image-python demo-extension demo-onnxruntime check test test-asan test-tsan test-python coverage bench nightly-arch \
     nightly-exhaustive nightly-files nightly-fuzz nightly-property symbols wheel install format clean
 
 help: ## this list
@@ -18,6 +18,9 @@ demo-image-python: ## the same, by its own name
 
 demo-extension: ## two extensions of CPython, built from the wheel, exchange tensors (FRAMEWORK=torch for PyTorch's too)
 	@tools/setup demo-extension demos/extension/run.sh
+
+demo-onnxruntime: ## ONNX Runtime finds where somebody speaks in a sound, in tensors of ours
+	@tools/setup demo-onnxruntime demos/onnxruntime/run.sh
 
 check: ## a minute: the tree's own rules, the core without a warning, its tests; needs a C compiler and CMake
 	@tools/check.sh

@@ -492,13 +492,15 @@ def stage_bench(stage):
 
 
 def stage_demo(stage):
-    """The demos, as `make demo` and `make demo-extension` run them."""
+    """The demos, as `make demo-NAME` runs them; with PARTNERS=all also those of the libraries that come with that."""
     results = []
     env = {"DLPARK_WHEELS": str(WHEELS)} if WHEELS in MADE else {}
     for demo in ("image-python", "extension"):
         for framework in ("", "torch") if ALL_PARTNERS else ("",):
             status = stage.run([f"demos/{demo}/run.sh"], env={**env, "FRAMEWORK": framework})
             results.append(verdict(demo + (f" with {framework}" if framework else ""), status))
+    for demo in ("onnxruntime",) if ALL_PARTNERS else ():
+        results.append(verdict(demo, stage.run([f"demos/{demo}/run.sh"])))
     return results
 
 
