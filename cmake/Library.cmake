@@ -8,12 +8,14 @@
 #   REQUIRES  libraries of the project that its headers include
 #   THREADS   its sources start threads; what that needs is linked, which is nothing where the C library has them itself
 #   PACKAGES  pkg-config names of outside libraries that its sources use; linked, and named in what gets installed
+#   FINDS     an outside library that comes as a CMake package, and of its targets PACKAGE::x those that the sources use; whoever
+#             links ours is given PACKAGE::PACKAGE, with its headers, and finds it in the same way
 include(CMakePackageConfigHelpers)
 
 set(DLPARK_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/dlpark)
 
 function(dlpark_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "HEADERS;REQUIRES;PACKAGES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "HEADERS;REQUIRES;PACKAGES;FINDS")
   set(target dlpark_${name})
   add_library(${target} ${arg_UNPARSED_ARGUMENTS})
   add_library(dlpark::${name} ALIAS ${target})
@@ -42,6 +44,11 @@ function(dlpark_add_library name)
   endif()
   if(arg_PACKAGES)
     dlpark_link_packages(${name} ${arg_PACKAGES})
+  endif()
+  set(found_package "")
+  set(found_libs "")
+  if(arg_FINDS)
+    dlpark_link_found(${name} ${arg_FINDS})
   endif()
   dlpark_install_library(${name} ${output} "${arg_HEADERS}" "${arg_REQUIRES}" "${arg_PACKAGES}" ${arg_THREADS})
 endfunction()
@@ -78,6 +85,31 @@ function(dlpark_link_packages name)
     endif()
     target_link_libraries(dlpark_${name} PRIVATE PkgConfig::${prefix})
   endforeach()
+endfunction()
+
+# Links an outside library by its CMake package. Sets found_package, and found_libs: what the linker has to be told of it, as
+# pkg-config files of such libraries leave out what their own library needs.
+function(dlpark_link_found name package)
+  find_package(${package} CONFIG QUIET)
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "dlpark::${name} needs ${package}, which CMake does not find; CMAKE_PREFIX_PATH or ${package}_DIR "
+                        "says where it lies, and `tools/partner ${package}` makes it")
+  endif()
+  list(TRANSFORM ARGN PREPEND ${package}:: OUTPUT_VARIABLE used)
+  target_link_libraries(dlpark_${name} PRIVATE ${used} INTERFACE ${package}::${package})
+  string(TOUPPER ${package}_INCLUDE_DIR include)
+  target_include_directories(dlpark_${name} SYSTEM PRIVATE $<BUILD_INTERFACE:${${include}}>)
+
+  set(libs " -l${package}")
+  get_target_property(parts ${package}::${package} INTERFACE_LINK_LIBRARIES)
+  list(REVERSE parts)
+  foreach(part IN LISTS parts)
+    if(part MATCHES "^${package}::(.*)$")
+      string(APPEND libs " -l${CMAKE_MATCH_1}")
+    endif()
+  endforeach()
+  set(found_package ${package} PARENT_SCOPE)
+  set(found_libs ${libs} PARENT_SCOPE)
 endfunction()
 
 # Library, headers, CMake targets and pkg-config file, in component "development". The wheel takes "python" only.
@@ -124,6 +156,7 @@ function(dlpark_write_pkgconfig name output requires packages static_threads)
   if(static_threads)
     set(pc_threads " -pthread")
   endif()
+  list(APPEND pc_requires ${found_package})
   set(pc_requires_private "")
   if(BUILD_SHARED_LIBS)
     string(APPEND pc_cflags " -DDLPARK_SHARED")
