@@ -145,7 +145,7 @@ def junit_results(path):
 # Adapters beside those of the presets, whose libraries apt brings in a minute; with PARTNERS=all also the others. The
 # library of some is made by tools/partner.
 LIGHT_ADAPTERS = ["arrow"]
-MADE_PARTNERS = ["onnxruntime"]
+MADE_PARTNERS = ["ggml", "onnxruntime"]
 
 
 def build(stage, preset, adapters=False):
@@ -156,10 +156,18 @@ def build(stage, preset, adapters=False):
 
 
 def adapter_settings(stage):
-    names = [*LIGHT_ADAPTERS, *(snippets.PARTNER_ADAPTERS if ALL_PARTNERS else [])]
-    folders = [partner(stage, name) for name in names if name in MADE_PARTNERS]
+    folders = adapter_folders(stage)
     places = ["-DCMAKE_PREFIX_PATH=" + ";".join(folders)] if folders else []
-    return [*(f"-DDLPARK_{name.upper()}=ON" for name in names), *places]
+    return [*(f"-DDLPARK_{name.upper()}=ON" for name in adapters_built()), *places]
+
+
+def adapters_built():
+    return [*LIGHT_ADAPTERS, *(snippets.PARTNER_ADAPTERS if ALL_PARTNERS else [])]
+
+
+def adapter_folders(stage):
+    """Where the libraries of adapters lie that tools/partner makes, of those that this run builds."""
+    return [partner(stage, name) for name in adapters_built() if name in MADE_PARTNERS]
 
 
 def partner(stage, name):
@@ -172,7 +180,7 @@ def partner(stage, name):
 
 def partner_libraries(stage):
     """Where programs find the libraries that tools/partner has made."""
-    folders = [partner(stage, name) for name in snippets.PARTNER_ADAPTERS if name in MADE_PARTNERS] if ALL_PARTNERS else []
+    folders = adapter_folders(stage)
     return {"LD_LIBRARY_PATH": os.pathsep.join(f"{folder}/lib" for folder in folders)} if folders else {}
 
 
@@ -512,7 +520,8 @@ def stage_docs(stage):
     stage.must(["cmake", "--install", BUILD / "release", "--prefix", prefix, "--component", "development"])
     site = installed(stage)
     env = {**site_environment(site), **partner_libraries(stage)}
-    rows = snippets.Snippets(stage, WORK / "snippets", prefix, site, env, ALL_PARTNERS).check()
+    prefixes = [prefix, *adapter_folders(stage)]
+    rows = snippets.Snippets(stage, WORK / "snippets", prefixes, site, env, ALL_PARTNERS).check()
     return [Result(*row) for row in rows]
 
 

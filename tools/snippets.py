@@ -24,21 +24,21 @@ PYTHON_INCLUDE = ["-isystem", sysconfig.get_path("include")]
 COMPILERS = {".c": ["gcc", "-std=c11"], ".cpp": ["g++", "-std=c++17"]}
 PARTNERS = ["torch"]  # what a snippet may import and a plain `make test` has not
 # Libraries beside the core, by the header that a snippet includes; those of PARTNER_ADAPTERS come with PARTNERS=all.
-PARTNER_ADAPTERS = ["onnxruntime"]
+PARTNER_ADAPTERS = ["ggml", "onnxruntime"]
 ADAPTERS = ["arrow", "image", "zlib", *PARTNER_ADAPTERS]
 
 
 class Snippets:
     """Where they are built, and with what.
 
-    `stage` runs commands; `prefix` has the installed library, `site` the installed package, and `env` is what makes Python
-    find that. `demands_partners` forbids skipping.
+    `stage` runs commands; `prefixes` have the installed library and those of adapters, `site` the installed package, and `env`
+    is what makes Python and programs find them. `demands_partners` forbids skipping.
     """
 
-    def __init__(self, stage, scratch, prefix, site, env, demands_partners):
+    def __init__(self, stage, scratch, prefixes, site, env, demands_partners):
         self.stage = stage
         self.scratch = scratch
-        self.search = os.pathsep.join(str(path) for path in prefix.glob("**/pkgconfig"))
+        self.search = os.pathsep.join(str(path) for prefix in prefixes for path in pathlib.Path(prefix).glob("**/pkgconfig"))
         self.include = site / "dlpark" / "include"
         self.env = {**env, "PYTHONPATH": os.pathsep.join([env["PYTHONPATH"], str(scratch)])}
         self.demands_partners = demands_partners
