@@ -5,8 +5,7 @@ PARTNERS ?=
 MINUTES ?=
 export FRAMEWORK PARTNERS MINUTES
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-image-python demo-extension demo-onnxruntime check test test-asan test-tsan test-python coverage bench nightly-arch \
-    nightly-exhaustive nightly-files nightly-fuzz nightly-property symbols wheel install format clean
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +20,9 @@ demo-extension: ## two extensions of CPython, built from the wheel, exchange ten
 
 demo-onnxruntime: ## ONNX Runtime finds where somebody speaks in a sound, in tensors of ours
 	@tools/setup demo-onnxruntime demos/onnxruntime/run.sh
+
+demo-array-ggml: ## C arrays to ggml, which computes a network of them, and back, without a copy
+	@tools/setup demo-array-ggml demos/array-ggml/run.sh
 
 check: ## a minute: the tree's own rules, the core without a warning, its tests; needs a C compiler and CMake
 	@tools/check.sh

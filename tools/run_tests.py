@@ -146,6 +146,7 @@ def junit_results(path):
 # library of some is made by tools/partner.
 LIGHT_ADAPTERS = ["arrow"]
 MADE_PARTNERS = ["ggml", "onnxruntime"]
+PARTNER_DEMOS = ["array-ggml", "onnxruntime"]  # which need one of these adapters
 
 
 def build(stage, preset, adapters=False):
@@ -507,7 +508,7 @@ def stage_demo(stage):
         for framework in ("", "torch") if ALL_PARTNERS else ("",):
             status = stage.run([f"demos/{demo}/run.sh"], env={**env, "FRAMEWORK": framework})
             results.append(verdict(demo + (f" with {framework}" if framework else ""), status))
-    for demo in ("onnxruntime",) if ALL_PARTNERS else ():
+    for demo in PARTNER_DEMOS if ALL_PARTNERS else []:
         results.append(verdict(demo, stage.run([f"demos/{demo}/run.sh"])))
     return results
 
