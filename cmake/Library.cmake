@@ -8,6 +8,7 @@
 #   REQUIRES  libraries of the project that its headers include
 #   THREADS   its sources start threads; what that needs is linked, which is nothing where the C library has them itself
 #   PACKAGES  pkg-config names of outside libraries that its sources use; linked, and named in what gets installed
+#   PUBLIC_PACKAGES  the same for a library whose own calls everybody needs who uses ours: they get it with ours
 #   FINDS     an outside library that comes as a CMake package, and of its targets PACKAGE::x those that the sources use; whoever
 #             links ours is given PACKAGE::PACKAGE, with its headers, and finds it in the same way
 include(CMakePackageConfigHelpers)
@@ -15,7 +16,7 @@ include(CMakePackageConfigHelpers)
 set(DLPARK_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/dlpark)
 
 function(dlpark_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "HEADERS;REQUIRES;PACKAGES;FINDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "HEADERS;REQUIRES;PACKAGES;PUBLIC_PACKAGES;FINDS")
   set(target dlpark_${name})
   add_library(${target} ${arg_UNPARSED_ARGUMENTS})
   add_library(dlpark::${name} ALIAS ${target})
@@ -43,14 +44,18 @@ function(dlpark_add_library name)
     target_link_libraries(${target} PRIVATE Threads::Threads)
   endif()
   if(arg_PACKAGES)
-    dlpark_link_packages(${name} ${arg_PACKAGES})
+    dlpark_link_packages(${name} PRIVATE ${arg_PACKAGES})
+  endif()
+  if(arg_PUBLIC_PACKAGES)
+    dlpark_link_packages(${name} PUBLIC ${arg_PUBLIC_PACKAGES})
   endif()
   set(found_package "")
   set(found_libs "")
   if(arg_FINDS)
     dlpark_link_found(${name} ${arg_FINDS})
   endif()
-  dlpark_install_library(${name} ${output} "${arg_HEADERS}" "${arg_REQUIRES}" "${arg_PACKAGES}" ${arg_THREADS})
+  dlpark_install_library(${name} ${output} "${arg_HEADERS}" "${arg_REQUIRES}" "${arg_PACKAGES}"
+    "${arg_PUBLIC_PACKAGES}" ${arg_THREADS})
 endfunction()
 
 # Public headers by their names; DLPARK_HEADERS of the target has their paths, for the kit.
@@ -74,7 +79,7 @@ function(dlpark_extend_library name)
 endfunction()
 
 # Links outside libraries by their pkg-config names; says which one is missing.
-function(dlpark_link_packages name)
+function(dlpark_link_packages name for_whom)
   find_package(PkgConfig REQUIRED)
   foreach(package IN LISTS ARGN)
     string(MAKE_C_IDENTIFIER DLPARK_${package} prefix)
@@ -83,7 +88,7 @@ function(dlpark_link_packages name)
       message(FATAL_ERROR "dlpark::${name} needs ${package}, which pkg-config does not find; "
                           "tools/packages.txt names the Debian packages")
     endif()
-    target_link_libraries(dlpark_${name} PRIVATE PkgConfig::${prefix})
+    target_link_libraries(dlpark_${name} ${for_whom} PkgConfig::${prefix})
   endforeach()
 endfunction()
 
@@ -113,7 +118,7 @@ function(dlpark_link_found name package)
 endfunction()
 
 # Library, headers, CMake targets and pkg-config file, in component "development". The wheel takes "python" only.
-function(dlpark_install_library name output headers requires packages threads)
+function(dlpark_install_library name output headers requires packages public_packages threads)
   install(TARGETS dlpark_${name} EXPORT dlpark-${name}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
@@ -122,16 +127,16 @@ function(dlpark_install_library name output headers requires packages threads)
   install(EXPORT dlpark-${name} NAMESPACE dlpark:: FILE dlpark-${name}-targets.cmake
     DESTINATION ${DLPARK_INSTALL_CMAKEDIR} COMPONENT development)
 
-  # What a user of the installed library has to find as well: its other half of the project always, and threads and the
-  # outside libraries only where a static archive leaves them to the final link.
-  set(static_packages "")
+  # What a user of the installed library has to find as well: its other half of the project and public packages always, and
+  # threads and the other outside libraries only where a static archive leaves them to the final link.
+  set(needed_packages ${public_packages})
   set(static_threads FALSE)
   if(NOT BUILD_SHARED_LIBS)
-    set(static_packages ${packages})
+    list(APPEND needed_packages ${packages})
     set(static_threads ${threads})
   endif()
   configure_file(${PROJECT_SOURCE_DIR}/cmake/library.cmake.in ${PROJECT_BINARY_DIR}/package/dlpark-${name}.cmake @ONLY)
-  dlpark_write_pkgconfig(${name} ${output} "${requires}" "${packages}" ${static_threads})
+  dlpark_write_pkgconfig(${name} ${output} "${requires}" "${packages}" "${public_packages}" ${static_threads})
   install(FILES ${PROJECT_BINARY_DIR}/package/dlpark-${name}.cmake
     DESTINATION ${DLPARK_INSTALL_CMAKEDIR} COMPONENT development)
   install(FILES ${PROJECT_BINARY_DIR}/package/${output}.pc
@@ -139,7 +144,7 @@ function(dlpark_install_library name output headers requires packages threads)
 endfunction()
 
 # The .pc file. Its prefix is relative to itself, so that an installed tree may be moved.
-function(dlpark_write_pkgconfig name output requires packages static_threads)
+function(dlpark_write_pkgconfig name output requires packages public_packages static_threads)
   file(RELATIVE_PATH up /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
   string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${up}")
   set(pc_name ${output})
@@ -156,7 +161,7 @@ function(dlpark_write_pkgconfig name output requires packages static_threads)
   if(static_threads)
     set(pc_threads " -pthread")
   endif()
-  list(APPEND pc_requires ${found_package})
+  list(APPEND pc_requires ${found_package} ${public_packages})
   set(pc_requires_private "")
   if(BUILD_SHARED_LIBS)
     string(APPEND pc_cflags " -DDLPARK_SHARED")
