@@ -19,6 +19,7 @@
 #include "dlpack.h"
 #include "dtype.h"
 #include "status.h"
+#include "tensor.h"
 #include "tensor_desc.h"
 #include "view.h"
 
@@ -154,9 +155,19 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_array_to_rows(dlpark_rows rows,
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_array_view_sized(dlpark_view *view, const dlpark_tensor_desc *desc,
                                                                   size_t desc_nbytes, dlpark_error *err);
 
+/* The usual case in registers, as dlpark__tensor_new_heap() has it: a description that is written in place never takes shape
+ * in memory, which would cost more than the view. */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark__array_view_usual(dlpark_view *view, void *data, uint64_t kind,
+                                                                   const int64_t *shape, const int64_t *strides,
+                                                                   dlpark_error *err);
+
 DLPARK_INLINE dlpark_status dlpark_array_view(dlpark_view *view, const dlpark_tensor_desc *desc, dlpark_error *err)
 {
-    return dlpark_array_view_sized(view, desc, sizeof *desc, err);
+    if (!desc || !dlpark__tensor_desc_is_usual(desc) || desc->owner || desc->release || desc->storage)
+        return dlpark_array_view_sized(view, desc, sizeof *desc, err);
+    return dlpark__array_view_usual(view, desc->data, dlpark__tensor_kind(desc->dtype, desc->ndim),
+                                    DLPARK_CAST(const int64_t *, desc->shape.values),
+                                    DLPARK_CAST(const int64_t *, desc->strides.values), err);
 }
 
 DLPARK_INLINE int64_t dlpark_array_offset(const dlpark_view *view, int32_t count, const int64_t *index)

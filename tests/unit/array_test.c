@@ -431,29 +431,6 @@ static void indices_out_of_range(void **state)
     assert_null_with(DLPARK_E_INDEX, "of extent 0", DLPARK_AT_CHECKED(int32_t, &empty, e, 0));
 }
 
-/* What the Rust crate's adapter for ndarray does, and negative strides besides: tests of a tensor from elsewhere. */
-static void a_tensor_from_elsewhere(void **state)
-{
-    (void)state;
-    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
-    dlpark_tensor_desc desc = good();
-    dlpark_view view;
-
-    desc.data = values + 5;
-    desc.strides = DLPARK_DIMS((int[]){-3, -1});
-    assert_ok(dlpark_tensor_new(&tensor, &desc, NULL, e));
-    DLManagedTensorVersioned *theirs = dlpark_tensor_export(&tensor);
-    theirs->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    assert_ok(dlpark_tensor_import(&tensor, &theirs, &view, e));
-    for (int i = 0; i < 6; i++)
-        values[i] = (float)i;
-    const float *first = DLPARK_STRIDED(float, &view, NULL);
-    assert_true(DLPARK_AT(first, &view, 0, 0) == 5 && DLPARK_AT(first, &view, 1, 2) == 0);
-    assert_null_with(DLPARK_E_READ_ONLY, "read-only", DLPARK_STRIDED_MUT(float, &view, e));
-    dlpark_tensor_release(&tensor);
-    assert_int_equal(ended, 1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,7 +450,6 @@ int main(void)
         TEST(overlap_that_cannot_be_told),
         TEST(hostile_views),
         TEST(indices_out_of_range),
-        TEST(a_tensor_from_elsewhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,30 @@ dlpark_status dlpark_array_view_sized(dlpark_view *view, const dlpark_tensor_des
     return DLPARK_OK;
 }
 
+/* By the check of a raw tensor, which is made to be fast; the general way says what is wrong, and sees to views without
+ * elements. */
+dlpark_status dlpark__array_view_usual(dlpark_view *view, void *data, uint64_t kind, const int64_t *shape,
+                                       const int64_t *strides, dlpark_error *err)
+{
+    DLTensor described = {.data = data,
+                          .device = DLPARK_DEVICE_CPU,
+                          .ndim = (int32_t)kind,
+                          .dtype = DLPARK_DTYPE(kind >> 32, kind >> 40, kind >> 48),
+                          .shape = dlpark__unconst(shape),
+                          .strides = dlpark__unconst(strides)};
+
+    if (DLPARK_LIKELY(dlpark_check(&described, 0, view, NULL) == DLPARK_OK && view->data != NULL)) {
+        view->flags = 0; /* the caller says whose memory it is */
+        return DLPARK_OK;
+    }
+    const dlpark_tensor_desc desc = {.data = data,
+                                     .dtype = described.dtype,
+                                     .ndim = described.ndim,
+                                     .shape = {shape, -8, 0},
+                                     .strides = {strides, strides != NULL ? -8 : 0, 0}};
+    return dlpark_array_view_sized(view, &desc, sizeof desc, err);
+}
+
 /* ---- Strides ---- */
 
 static dlpark_status array_check_ld(int32_t ndim, const int64_t *shape, int order, int64_t ld, dlpark_error *err)
