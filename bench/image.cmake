@@ -5,6 +5,7 @@ if(NOT TARGET dlpark_image)
 endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(BENCH_IMAGE REQUIRED IMPORTED_TARGET libjpeg libpng libwebp)
+dlpark_bench(pixels dlpark::image)
 dlpark_bench(image dlpark::image PkgConfig::BENCH_IMAGE)
 target_sources(bench_image PRIVATE
   image_job.c image_decode.c image_encode.c image_peak.c
