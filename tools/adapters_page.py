@@ -11,6 +11,7 @@ tools/run_tests.py leaves them in build/test/passages. --check writes nothing an
 """
 
 import pathlib
+import re
 import sys
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "adapters.md"
@@ -20,7 +21,7 @@ NOT_TRIED = "–"
 
 
 def read(path):
-    """{(dtype, layout): {way: outcome}}, in the order of the tests; two outcomes of one crossing are a fault."""
+    """{(dtype, layout): {way: outcome}}; two outcomes of one crossing are a fault."""
     rows = {}
     for line in path.read_text().splitlines():
         way, dtype, layout, outcome = line.split("\t")
@@ -31,19 +32,28 @@ def read(path):
 
 
 def table(rows):
-    """One line for all dtypes that fare alike."""
+    """One line for all dtypes that fare alike. Sorted, as tests run beside each other and report in any order: what passes both
+    ways first, then what passes one way."""
     alike = {}
-    for (dtype, layout), seen in rows.items():
+    for (dtype, layout), seen in sorted(rows.items(), key=lambda row: dtype_order(row[0][0])):
         outcomes = tuple(words(seen.get(way, NOT_TRIED)) for way in WAYS)
         alike.setdefault((layout, outcomes), []).append(dtype)
     lines = ["| layout | elements | into dlpark | out of dlpark |", "|---|---|---|---|"]
-    for (layout, outcomes), dtypes in alike.items():
+    for (layout, outcomes), dtypes in sorted(alike.items(), key=lambda row: (-row[0][1].count("passes"), *row[0])):
         lines.append(f"| {layout} | {', '.join(dtypes)} | {' | '.join(outcomes)} |")
     return "\n".join(lines)
 
 
+def dtype_order(name):
+    """bool, integers, floats by their width, then the rest."""
+    letters, bits = re.match(r"([a-z]+)(\d*)", name).groups()
+    kinds = ("bool", "i", "u", "f", "bf", "c")
+    narrow = letters == "f" and "_" in name
+    return (kinds.index(letters) if letters in kinds and not narrow else len(kinds), letters, int(bits or 0), name)
+
+
 def words(outcome):
-    return f"`{outcome}`" if outcome.startswith("DLPARK_") else outcome
+    return f"`{outcome}`" if outcome.startswith("E_") else outcome
 
 
 def tables(folder):
