@@ -144,7 +144,7 @@ def junit_results(path):
 
 # Adapters beside those of the presets, whose libraries apt brings in a minute; with PARTNERS=all also the others. The
 # library of some is made by tools/partner.
-LIGHT_ADAPTERS = ["arrow", "avframe", "gsl"]
+LIGHT_ADAPTERS = ["arrow", "avframe", "gsl", "vips"]
 MADE_PARTNERS = ["ggml", "onnxruntime"]
 PARTNER_DEMOS = ["array-ggml", "avframe", "onnxruntime"]  # whose libraries are not light
 

@@ -25,7 +25,7 @@ COMPILERS = {".c": ["gcc", "-std=c11"], ".cpp": ["g++", "-std=c++17"]}
 PARTNERS = ["torch"]  # what a snippet may import and a plain `make test` has not
 # Libraries beside the core, by the header that a snippet includes; those of PARTNER_ADAPTERS come with PARTNERS=all.
 PARTNER_ADAPTERS = ["ggml", "onnxruntime"]
-ADAPTERS = ["arrow", "avframe", "gsl", "image", "zlib", *PARTNER_ADAPTERS]
+ADAPTERS = ["arrow", "avframe", "gsl", "image", "vips", "zlib", *PARTNER_ADAPTERS]
 
 
 class Snippets:
