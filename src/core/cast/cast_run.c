@@ -101,7 +101,9 @@ static void tile_move(unsigned char *to, int64_t to_step, const unsigned char *f
 static void tile_take(const tile_side *side, unsigned char *to, const unsigned char *from, int64_t at, int64_t step,
                       int64_t count)
 {
-    if (side->bits >= 8) {
+    if (step == side->step && side->bits >= 8) {
+        memcpy(to, dlpark__bits_byte(from, at), (size_t)count * side->nbytes);
+    } else if (side->bits >= 8) {
         tile_move(to, side->nbytes, dlpark__bits_byte(from, at), step / 8, side->nbytes, count);
     } else if (step == side->bits) {
         dlpark__bits_unpack(to, from, at, side->bits, count);
@@ -115,7 +117,9 @@ static void tile_take(const tile_side *side, unsigned char *to, const unsigned c
 static void tile_put(const tile_side *side, unsigned char *to, int64_t at, int64_t step, const unsigned char *from,
                      int64_t count)
 {
-    if (side->bits >= 8) {
+    if (step == side->step && side->bits >= 8) {
+        memcpy(dlpark__bits_byte_mut(to, at), from, (size_t)count * side->nbytes);
+    } else if (side->bits >= 8) {
         tile_move(dlpark__bits_byte_mut(to, at), step / 8, from, side->nbytes, side->nbytes, count);
     } else if (step == side->bits) {
         dlpark__bits_pack(to, at, from, side->bits, count);
