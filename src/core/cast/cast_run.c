@@ -63,6 +63,8 @@ static void tile_end_float_mode(uint64_t before)
 
 #define TILE_LINE 64 /* bytes of a line of a cache */
 
+#define TILE_ALONE 64 /* parts from which a run that is read and written in place costs less than its copy to a tile */
+
 /* ---- One side of a tile ---- */
 
 typedef struct tile_side {
@@ -227,7 +229,7 @@ static int64_t tile_count(tile_state *state, int64_t left)
     int64_t rest = tile_rest(&state->to, state->whole ? left : count); /* on both sides: it is one walk */
 
     /* A short run is joined with the next ones; one that fills half a tile is better off alone. */
-    return rest >= count / 2 ? rest : count;
+    return rest >= (state->whole && count > TILE_ALONE ? TILE_ALONE : count / 2) ? rest : count;
 }
 
 /* Where lines are written past the caches, whole ones: a tile that begins inside of one is as much shorter. */
