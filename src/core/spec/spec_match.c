@@ -144,28 +144,46 @@ static inline bool spec_alignment_fits(const dlpark_spec *spec, const dlpark_vie
 
 /* ---- What most specs are ---- */
 
-/*
- * One dtype, a rank, `c`, nothing about alignment: names and layout in one pass over the dimensions, which takes half the
- * time of two (bench/spec.c). False also for what only the general way below can tell.
- */
+/* A name's extent, or the name from now on; `_` and `?` have no index, and take any. */
+static inline bool spec_name_fits(uint64_t name, int64_t extent, spec_binding *binding)
+{
+    if (DLPARK_UNLIKELY(name >= DLPARK_SPEC_MAX_NAMES))
+        return true;
+    if ((binding->known >> name & 1) != 0)
+        return binding->dims[name] == extent;
+    binding->known |= UINT32_C(1) << name;
+    binding->dims[name] = extent;
+    return true;
+}
+
+/* Names, numbers and compactness in one pass, which takes half the time of two (bench/spec.c). */
+static inline bool spec_dims_fit_plainly(const dlpark_spec *spec, const dlpark_view *view, spec_binding *binding)
+{
+    int64_t expected = 1;
+
+    for (int64_t i = view->ndim - 1; i >= 0; i--) {
+        int64_t extent = view->shape[i], wanted = spec->dims[i];
+        if (DLPARK_UNLIKELY(view->strides[i] != expected) && extent != 1)
+            return false;
+        if (DLPARK_UNLIKELY(wanted >= 0 ? wanted != extent : !spec_name_fits(~(uint64_t)wanted, extent, binding)))
+            return false;
+        expected = (int64_t)((uint64_t)expected * (uint64_t)extent);
+    }
+    return true;
+}
+
+/* One dtype, a rank, `c`, nothing about alignment. False also for what only the general way below can tell. */
 static inline bool spec_matches_plainly(const dlpark_spec *spec, const dlpark_view *view, spec_binding *binding)
 {
     const uint32_t layouts = DLPARK_SPEC_C | DLPARK_SPEC_F | DLPARK_SPEC_INNER;
-    uint64_t expected = 1;
+    uint32_t type = (uint32_t)view->device.device_type;
 
     if ((spec->flags & layouts) != DLPARK_SPEC_C || spec->ndims_extra != 0 || view->ndim != spec->ndims ||
         spec->ndtypes != 1 || spec_pack_dtype(spec->dtypes[0]) != spec_pack_dtype(view->dtype) ||
-        (view->bit_offset | (view->flags & DLPARK_VIEW_PADDED)) != 0 || spec->alignment_bytes != 0 ||
-        !DLPARK_DEVICE_HAS(spec->device_types, view->device) || !spec_write_fits(spec, view))
+        (view->bit_offset | (view->flags & DLPARK_VIEW_PADDED)) != 0 || spec->alignment_bytes != 0 || type > 31 ||
+        (spec->device_types >> type & 1) == 0 || !spec_write_fits(spec, view))
         return false;
-    for (int32_t i = view->ndim - 1; i >= 0; i--) {
-        int64_t extent = view->shape[i];
-        if (DLPARK_UNLIKELY(((uint64_t)view->strides[i] != expected && extent != 1) ||
-                            !spec_dim_fits(spec->dims[i], extent, binding)))
-            return false;
-        expected *= (uint64_t)extent;
-    }
-    return true; /* the one dtype is also the one that it had before in this call */
+    return spec_dims_fit_plainly(spec, view, binding); /* the one dtype is also what it had before in this call */
 }
 
 /* ---- Failure ---- */
