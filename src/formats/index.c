@@ -10,6 +10,7 @@ void dlpark__index_end(dlpark__index *index)
     free(index->entries);
     free(index->extents);
     free(index->pairs);
+    free(index->hashes);
     free(index->text);
     *index = (dlpark__index){0};
 }
@@ -35,24 +36,32 @@ static bool index_reserve(void **items, size_t *room, size_t count, size_t more,
     return true;
 }
 
-dlpark__index_entry *dlpark__index_place(dlpark__index *index, uint16_t ndim, const int64_t *shape)
+bool dlpark__index_grow(dlpark__index *index, size_t words)
 {
-    size_t kept = ndim < DLPARK_MAX_NDIM ? ndim : DLPARK_MAX_NDIM, words;
-    uint64_t seen = 0;
     void *entries = index->entries, *extents = index->extents;
-
-    for (size_t i = 0; i < kept; i++)
-        seen |= (uint64_t)shape[i];
-    bool is_wide = seen > UINT32_MAX;
-    words = kept << is_wide;
     bool is_reserved =
         index->count < DLPARK__NAMES_MOST && index->extents_count <= UINT32_MAX - words &&
         index_reserve(&entries, &index->room, index->count, 1, sizeof *index->entries) &&
         /* one at least: also a scalar has a place to begin */
         index_reserve(&extents, &index->extents_room, index->extents_count, words > 0 ? words : 1, sizeof(uint32_t));
+
     index->entries = entries;
     index->extents = extents;
-    if (!is_reserved)
+    if (index->room > DLPARK__NAMES_MOST) /* which the inline one does not look at */
+        index->room = DLPARK__NAMES_MOST;
+    return is_reserved;
+}
+
+dlpark__index_entry *dlpark__index_place(dlpark__index *index, uint16_t ndim, const int64_t *shape)
+{
+    size_t kept = ndim < DLPARK_MAX_NDIM ? ndim : DLPARK_MAX_NDIM, words;
+    uint64_t seen = 0;
+
+    for (size_t i = 0; i < kept; i++)
+        seen |= (uint64_t)shape[i];
+    bool is_wide = seen > UINT32_MAX;
+    words = kept << is_wide;
+    if (!dlpark__index_grow(index, words))
         return NULL;
     uint32_t *to = index->extents + index->extents_count;
     for (size_t i = 0; i < kept; i++) {
@@ -121,21 +130,43 @@ void dlpark__index_sort(dlpark__index *index)
     for (size_t i = 1; i < index->count; i++) {
         if (index_compare(&index->entries[i - 1], &index->entries[i]) > 0) {
             qsort(index->entries, index->count, sizeof *index->entries, index_compare);
+            index->hashes_count = 0; /* of names that are elsewhere now */
             return;
         }
     }
 }
 
+bool dlpark__index_hash_names(dlpark__index *index)
+{
+    void *hashes = index->hashes;
+    size_t at = index->hashes_count;
+    bool is_reserved = index_reserve(&hashes, &index->hashes_room, at, index->count - at, sizeof *index->hashes);
+
+    index->hashes = hashes;
+    if (!is_reserved)
+        return false;
+    if (at == 0)
+        dlpark__names_choose_keys(&index->names, index->entries);
+    for (; at < index->count; at++) {
+        dlpark__span_text name = index->entries[at].name;
+        index->hashes[at] = dlpark__names_hash(&index->names, index->text + name.at, name.nbytes);
+    }
+    index->hashes_count = at;
+    return true;
+}
+
 bool dlpark__index_find_names(dlpark__index *index, int64_t *twin)
 {
-    size_t i = (size_t)(*twin + 1);
-
-    if (i == 0 &&
-        !dlpark__names_begin(&index->names, index->text, index->entries, sizeof *index->entries, index->count))
+    if (*twin < 0 &&
+        (!dlpark__index_hash_names(index) ||
+         !dlpark__names_begin_keyed(&index->names, index->text, index->entries, sizeof *index->entries, index->count)))
         return false;
-    while (i < index->count && dlpark__names_add(&index->names, i) < 0)
-        i++;
-    *twin = i < index->count ? (int64_t)i : -1;
+    *twin = dlpark__names_fill(&index->names, index->hashes, (size_t)(*twin + 1), index->count);
+    if (*twin < 0) {
+        free(index->hashes);
+        index->hashes = NULL;
+        index->hashes_count = index->hashes_room = 0;
+    }
     return true;
 }
 

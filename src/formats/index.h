@@ -48,10 +48,22 @@ typedef struct dlpark__index {
     size_t extents_count, extents_room;
     dlpark__index_pair *pairs;
     size_t pairs_count, pairs_room;
+    uint32_t *hashes; /* of the first names, until the table of all is made */
+    size_t hashes_count, hashes_room;
     dlpark__names names;
 } dlpark__index;
 
 void dlpark__index_end(dlpark__index *index);
+
+/* What the next one does where there is not room enough. */
+bool dlpark__index_grow(dlpark__index *index, size_t words);
+
+/* Room for one more entry, and so many words of extents. False: out of memory, or more than an index can have. */
+static inline bool dlpark__index_reserve(dlpark__index *index, size_t words)
+{
+    return (index->count < index->room && index->extents_room - index->extents_count >= words) ||
+           dlpark__index_grow(index, words);
+}
 
 /* Appends an entry of this rank with its extents; all else of it is the caller's to fill in. NULL: out of memory, or more
  * than an index can have. */
@@ -77,6 +89,9 @@ bool dlpark__index_add_pair(dlpark__index *index, dlpark__span_text key, dlpark_
 
 /* Brings the entries into the order of their bytes; those without bytes come first at their place. */
 void dlpark__index_sort(dlpark__index *index);
+
+/* Hashes the names that are not yet: soon after they were read, while they are near. False: out of memory. */
+bool dlpark__index_hash_names(dlpark__index *index);
 
 /* Makes the table of names, up to an entry whose name an earlier one has: `twin` is -1 before, and that entry after. Called
  * again with it, goes on behind it. -1 after: the table is whole. False: out of memory. */

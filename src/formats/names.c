@@ -11,6 +11,9 @@
 #define NAMES_NUMBER_BITS 21
 #define NAMES_NUMBER_MASK (((uint32_t)1 << NAMES_NUMBER_BITS) - 1)
 
+/* Slots are asked for so many items before they are filled: they lie anywhere, and each would be waited for. */
+#define NAMES_AHEAD 8
+
 /* ---- The hash ---- */
 
 /* The two halves of a product of 128 bits, folded. */
@@ -58,7 +61,7 @@ static void names_short(const char *text, size_t nbytes, uint64_t words[2])
 
 /* Two lanes of 16 bytes a step, which do not wait for each other, each half met by a secret; the end is the last 16 bytes,
  * some of which may have been taken before. */
-static uint64_t names_hash(const dlpark__names *names, const char *text, size_t nbytes)
+uint32_t dlpark__names_hash(const dlpark__names *names, const char *text, size_t nbytes)
 {
     uint64_t left_key = names->keys[1], right_key = names->keys[1] ^ UINT64_C(0xA0761D6478BD642F);
     uint64_t left = names->keys[0], right = names->keys[0] ^ UINT64_C(0xE7037ED1A0B428DB), words[2];
@@ -77,10 +80,10 @@ static uint64_t names_hash(const dlpark__names *names, const char *text, size_t 
         names_short(text, nbytes, words);
     }
     right = names_fold(words[0] ^ right_key, words[1] ^ right);
-    return names_fold(left ^ nbytes ^ right_key, right ^ left_key);
+    return (uint32_t)(names_fold(left ^ nbytes ^ right_key, right ^ left_key) >> 32);
 }
 
-static void names_choose_keys(dlpark__names *names)
+void dlpark__names_choose_keys(dlpark__names *names, const void *somewhere)
 {
     struct timespec now = {0, 0};
 
@@ -89,12 +92,12 @@ static void names_choose_keys(dlpark__names *names)
     /* No entropy, in a sandbox: what a stranger cannot easily know. */
     (void)clock_gettime(CLOCK_REALTIME, &now);
     names->keys[0] = names_fold((uintptr_t)names ^ UINT64_C(0x9E3779B97F4A7C15), (uint64_t)now.tv_nsec | 1);
-    names->keys[1] = names_fold((uintptr_t)names->slots ^ names->keys[0], UINT64_C(0xD6E8FEB86659FD93));
+    names->keys[1] = names_fold((uintptr_t)somewhere ^ names->keys[0], UINT64_C(0xD6E8FEB86659FD93));
 }
 
 /* ---- The table ---- */
 
-bool dlpark__names_begin(dlpark__names *names, const char *text, const void *items, size_t step, size_t count)
+bool dlpark__names_begin_keyed(dlpark__names *names, const char *text, const void *items, size_t step, size_t count)
 {
     size_t slots = 8;
 
@@ -105,8 +108,15 @@ bool dlpark__names_begin(dlpark__names *names, const char *text, const void *ite
     names->step = step;
     names->mask = slots - 1;
     names->slots = calloc(slots, sizeof *names->slots);
-    names_choose_keys(names);
     return names->slots != NULL;
+}
+
+bool dlpark__names_begin(dlpark__names *names, const char *text, const void *items, size_t step, size_t count)
+{
+    bool is_begun = dlpark__names_begin_keyed(names, text, items, step, count);
+
+    dlpark__names_choose_keys(names, names->slots);
+    return is_begun;
 }
 
 void dlpark__names_end(dlpark__names *names)
@@ -124,10 +134,10 @@ static dlpark__span_text names_item(const dlpark__names *names, size_t item)
 }
 
 /* The slot with this text, or the empty one where it belongs. */
-static size_t names_slot(const dlpark__names *names, const char *text, size_t nbytes, uint64_t hash)
+static inline size_t names_slot(const dlpark__names *names, const char *text, size_t nbytes, uint32_t hash)
 {
-    uint32_t mark = (uint32_t)(hash >> 32) & ~NAMES_NUMBER_MASK;
-    size_t at = (size_t)hash & names->mask;
+    uint32_t mark = hash & ~NAMES_NUMBER_MASK;
+    size_t at = hash & names->mask;
 
     for (uint32_t slot; (slot = names->slots[at]) != 0; at = (at + 1) & names->mask) {
         if ((slot & ~NAMES_NUMBER_MASK) != mark)
@@ -139,21 +149,38 @@ static size_t names_slot(const dlpark__names *names, const char *text, size_t nb
     return at;
 }
 
-int64_t dlpark__names_add(dlpark__names *names, size_t item)
+static inline int64_t names_put(dlpark__names *names, size_t item, uint32_t hash)
 {
     dlpark__span_text span = names_item(names, item);
-    uint64_t hash = names_hash(names, names->text + span.at, span.nbytes);
     size_t at = names_slot(names, names->text + span.at, span.nbytes, hash);
 
     if (names->slots[at] != 0)
         return (int64_t)(names->slots[at] & NAMES_NUMBER_MASK) - 1;
-    names->slots[at] = ((uint32_t)(hash >> 32) & ~NAMES_NUMBER_MASK) | (uint32_t)(item + 1);
+    names->slots[at] = (hash & ~NAMES_NUMBER_MASK) | (uint32_t)(item + 1);
+    return -1;
+}
+
+int64_t dlpark__names_add(dlpark__names *names, size_t item)
+{
+    dlpark__span_text span = names_item(names, item);
+
+    return names_put(names, item, dlpark__names_hash(names, names->text + span.at, span.nbytes));
+}
+
+int64_t dlpark__names_fill(dlpark__names *names, const uint32_t *hashes, size_t item, size_t count)
+{
+    for (; item < count; item++) {
+        size_t ahead = item + NAMES_AHEAD < count ? item + NAMES_AHEAD : item;
+        __builtin_prefetch(&names->slots[hashes[ahead] & names->mask], 1);
+        if (names_put(names, item, hashes[item]) >= 0)
+            return (int64_t)item;
+    }
     return -1;
 }
 
 int64_t dlpark__names_find(const dlpark__names *names, const char *text, size_t nbytes)
 {
-    size_t at = names_slot(names, text, nbytes, names_hash(names, text, nbytes));
+    size_t at = names_slot(names, text, nbytes, dlpark__names_hash(names, text, nbytes));
 
     return (int64_t)(names->slots[at] & NAMES_NUMBER_MASK) - 1;
 }

@@ -181,6 +181,19 @@ static void limits_are_kept(void **state)
     failing_alloc_arm(0);
 }
 
+static void room_ends_where_numbers_do(void **state)
+{
+    dlpark__index index = {.count = DLPARK__NAMES_MOST - 1, .room = DLPARK__NAMES_MOST - 1};
+
+    (void)state;
+    assert_true(dlpark__index_reserve(&index, 3)); /* of what is never touched */
+    assert_int_equal(index.room, DLPARK__NAMES_MOST);
+    assert_true(index.extents_room >= 3);
+    index.count++;
+    assert_false(dlpark__index_reserve(&index, 3));
+    dlpark__index_end(&index);
+}
+
 static void order_is_of_bytes_then_as_written(void **state)
 {
     enum { COUNT = 300 };
@@ -244,9 +257,11 @@ static void first_twin_is_told(void **state)
             assert_true(dlpark__index_add(&index, &entry, NULL));
         }
         twin = -1;
-        failing_alloc_arm(1);
-        assert_false(dlpark__index_find_names(&index, &twin));
-        failing_alloc_arm(0);
+        for (int nth = 1; nth <= (count > 0 ? 2 : 1); nth++) { /* the hashes, where there are any, and the table */
+            failing_alloc_arm(nth);
+            assert_false(dlpark__index_find_names(&index, &twin));
+            failing_alloc_arm(0);
+        }
         assert_true(dlpark__index_find_names(&index, &twin));
         assert_int_equal(twin, count > 3 ? 3 : -1);
         while (twin >= 0) {
@@ -260,13 +275,48 @@ static void first_twin_is_told(void **state)
     assert_int_equal(failing_alloc_live(), live);
 }
 
+/* Some hashed before others come, and before all are sorted: each is found where it is then. */
+static void names_hashed_early_are_found(void **state)
+{
+    enum { COUNT = 100 };
+
+    (void)state;
+    for (int backward = 0; backward < 2; backward++) {
+        dlpark__index index = {.text = malloc(COUNT)};
+        int64_t twin = -1;
+        assert_non_null(index.text);
+        assert_true(dlpark__index_hash_names(&index)); /* none */
+        for (int i = 0; i < COUNT; i++) {
+            dlpark__index_entry entry = entry_of((uint64_t)(backward ? COUNT - i : i), 1, (uint32_t)i);
+            index.text[i] = (char)i;
+            assert_true(dlpark__index_add(&index, &entry, NULL));
+            if (i % 7 == 0)
+                assert_true(dlpark__index_hash_names(&index));
+        }
+        assert_int_equal(index.hashes_count, 99);
+        dlpark__index_sort(&index);
+        assert_true(dlpark__index_find_names(&index, &twin));
+        assert_int_equal(twin, -1);
+        assert_null(index.hashes);
+        for (int i = 0; i < COUNT; i++)
+            assert_int_equal(dlpark__names_find(&index.names, (char[]){(char)i}, 1), backward ? COUNT - 1 - i : i);
+        dlpark__index_end(&index);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_come_back),         cmocka_unit_test(extents_take_a_word_each_unless_one_needs_two),
-        cmocka_unit_test(only_64_extents_are_kept), cmocka_unit_test(no_memory_leaves_all_as_it_was),
-        cmocka_unit_test(limits_are_kept),          cmocka_unit_test(order_is_of_bytes_then_as_written),
-        cmocka_unit_test(order_of_the_same_twice),  cmocka_unit_test(first_twin_is_told),
+        cmocka_unit_test(shapes_come_back),
+        cmocka_unit_test(extents_take_a_word_each_unless_one_needs_two),
+        cmocka_unit_test(only_64_extents_are_kept),
+        cmocka_unit_test(no_memory_leaves_all_as_it_was),
+        cmocka_unit_test(limits_are_kept),
+        cmocka_unit_test(order_is_of_bytes_then_as_written),
+        cmocka_unit_test(order_of_the_same_twice),
+        cmocka_unit_test(first_twin_is_told),
+        cmocka_unit_test(room_ends_where_numbers_do),
+        cmocka_unit_test(names_hashed_early_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,6 +196,43 @@ static void second_of_a_name_is_not_added(void **state)
     many_end(&all);
 }
 
+/* Filled at once by hashes that were made before, as it is one by one; a twin stops, and what follows goes on behind it. */
+static void table_is_filled_by_hashes(void **state)
+{
+    enum { COUNT = 1000, TWINS = 3 };
+    static const int64_t twins[TWINS] = {1, 500, COUNT - 1};
+    many all = many_new(COUNT, COUNT * 8);
+    uint32_t hashes[COUNT];
+    dlpark__names names;
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        char name[16];
+        bool is_twin = i == twins[0] || i == twins[1] || i == twins[2];
+        int length = snprintf(name, sizeof name, "%d", is_twin ? 0 : i);
+        many_add(&all, name, (size_t)length);
+    }
+    dlpark__names_choose_keys(&names, &all);
+    for (int i = 0; i < COUNT; i++)
+        hashes[i] = dlpark__names_hash(&names, all.text + all.spans[i].at, all.spans[i].nbytes);
+    assert_true(dlpark__names_begin_keyed(&names, all.text, all.spans, sizeof *all.spans, COUNT));
+    size_t item = 0;
+    for (int i = 0; i < TWINS; i++, item++) {
+        item = (size_t)dlpark__names_fill(&names, hashes, item, COUNT);
+        assert_int_equal(item, twins[i]);
+    }
+    assert_int_equal(dlpark__names_fill(&names, hashes, item, COUNT), -1);
+    assert_int_equal(dlpark__names_add(&names, (size_t)twins[1]), 0); /* by the same hashes */
+    for (int i = 0; i < COUNT; i++) {
+        char name[16];
+        int length = snprintf(name, sizeof name, "%d", i);
+        bool is_twin = i == twins[0] || i == twins[1] || i == twins[2];
+        assert_int_equal(dlpark__names_find(&names, name, (size_t)length), is_twin ? -1 : i);
+    }
+    dlpark__names_end(&names);
+    many_end(&all);
+}
+
 static void empty_table_has_nothing(void **state)
 {
     (void)state;
@@ -246,13 +283,10 @@ static void no_memory_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fifty_thousand_names_are_found),
-        cmocka_unit_test(names_of_one_hash_are_told_apart),
-        cmocka_unit_test(names_of_every_length_and_of_zeros),
-        cmocka_unit_test(second_of_a_name_is_not_added),
-        cmocka_unit_test(empty_table_has_nothing),
-        cmocka_unit_test(no_entropy_is_no_failure),
-        cmocka_unit_test(no_memory_is_told),
+        cmocka_unit_test(fifty_thousand_names_are_found),     cmocka_unit_test(names_of_one_hash_are_told_apart),
+        cmocka_unit_test(names_of_every_length_and_of_zeros), cmocka_unit_test(second_of_a_name_is_not_added),
+        cmocka_unit_test(table_is_filled_by_hashes),          cmocka_unit_test(empty_table_has_nothing),
+        cmocka_unit_test(no_entropy_is_no_failure),           cmocka_unit_test(no_memory_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
