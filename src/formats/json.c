@@ -11,20 +11,33 @@
 
 /* ---- UTF-8 ---- */
 
+/* Whether 64 bytes are ASCII. */
+static inline bool utf8_is_ascii(const char *text)
+{
+#if defined(__SSE2__)
+    __m128i seen = _mm_setzero_si128();
+    for (size_t at = 0; at < 64; at += 16)
+        seen = _mm_or_si128(seen, _mm_loadu_si128((const void *)(text + at)));
+    return _mm_movemask_epi8(seen) == 0;
+#else
+    uint64_t seen = 0, word;
+    for (size_t at = 0; at < 64; at += sizeof word) {
+        memcpy(&word, text + at, sizeof word);
+        seen |= word;
+    }
+    return (seen & UINT64_C(0x8080808080808080)) == 0;
+#endif
+}
+
 size_t dlpark__utf8_check(const char *text, size_t nbytes)
 {
     size_t at = 0;
 
     while (at < nbytes) {
-        uint64_t words[4];
-        while (nbytes - at >= sizeof words) { /* ASCII, which most of it is */
-            memcpy(words, text + at, sizeof words);
-            if (((words[0] | words[1] | words[2] | words[3]) & UINT64_C(0x8080808080808080)) != 0)
-                break;
-            at += sizeof words;
-        }
-        for (size_t stop = at + sizeof words; at < nbytes && at < stop;) {
-            size_t width = dlpark__utf8_width(text + at, nbytes - at);
+        while (nbytes - at >= 64 && utf8_is_ascii(text + at)) /* as most of it is */
+            at += 64;
+        for (size_t stop = at + 64; at < nbytes && at < stop;) {
+            size_t width = (unsigned char)text[at] < 0x80 ? 1 : dlpark__utf8_width(text + at, nbytes - at);
             if (width == 0)
                 return at;
             at += width;

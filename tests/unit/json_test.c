@@ -114,10 +114,10 @@ static void utf8_at_every_place(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        for (size_t before = 0; before < 70; before++)
+        for (size_t before = 0; before < 135; before++) /* beyond two steps */
             for (size_t after = 0; after < 70; after += after < 3 ? 1 : 33) {
                 size_t length = strlen(pieces[i]), nbytes = before + length + after;
-                char text[160];
+                char text[224];
                 memset(text, 'a', sizeof text);
                 memcpy(text + before, pieces[i], length);
                 fixture made = fixture_of(text, nbytes);
