@@ -126,11 +126,12 @@ static void dtypes_change_from_tensor_to_tensor(void **state)
 
 static void words_are_compared_whole(void **state)
 {
-    const dlpark__json_text text = {"dtypex", 5}, longer = {"dtypex", 6};
+    const dlpark__json_text text = {"dtypex", 5}, longer = {"dtypex", 6}, zero = {"dtype", 6};
 
     (void)state;
     assert_true(dlpark__safetensors_is(&text, "dtype"));
     assert_false(dlpark__safetensors_is(&longer, "dtype"));
+    assert_false(dlpark__safetensors_is(&zero, "dtype"));
     assert_false(dlpark__safetensors_is(&text, "dtypo"));
     assert_false(dlpark__safetensors_is(&text, ""));
 }

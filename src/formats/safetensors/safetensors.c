@@ -13,6 +13,9 @@
 
 #define SAFETENSORS_MAX_HEADER UINT64_C(100000000)
 
+/* So much of a header is read at once, and worked on: a part of the second cache. */
+#define SAFETENSORS_PIECE ((size_t)256 << 10)
+
 /* A fault of the file, at a byte of the header. */
 #define SAFETENSORS_HEADER_FAULT(reader, rule, at, ...)                                                                \
     (void)dlpark__file_faults_add(                                                                                     \
@@ -50,25 +53,35 @@ static bool safetensors_read_metadata(dlpark__safetensors_reader *reader, size_t
 
 /* ---- The whole ---- */
 
+static bool safetensors_read_member(dlpark__safetensors_reader *reader)
+{
+    dlpark__json *json = &reader->json;
+    dlpark__json_text name;
+
+    (void)dlpark__json_peek(json);
+    size_t at = json->at;
+    if (!dlpark__json_key(json, &name))
+        return false;
+    return dlpark__safetensors_is(&name, "__metadata__") ? safetensors_read_metadata(reader, at)
+                                                         : dlpark__safetensors_read_tensor(reader, at, &name);
+}
+
 static bool safetensors_read_object(dlpark__safetensors_reader *reader)
 {
     dlpark__json *json = &reader->json;
     bool is_empty;
 
-    if (!dlpark__json_open(json, '{', "the '{' of the header", &is_empty))
-        return false;
-    if (is_empty)
-        return true;
-    do {
-        dlpark__json_text name;
-        (void)dlpark__json_peek(json);
-        size_t at = json->at;
-        if (!dlpark__json_key(json, &name))
+    if (json->at > 0) { /* some members were read as usual */
+        if (!dlpark__json_more(json, '}'))
+            return json->fault[0] == '\0';
+    } else {
+        if (!dlpark__json_open(json, '{', "the '{' of the header", &is_empty))
             return false;
-        bool is_read = dlpark__safetensors_is(&name, "__metadata__")
-                           ? safetensors_read_metadata(reader, at)
-                           : dlpark__safetensors_read_tensor(reader, at, &name);
-        if (!is_read)
+        if (is_empty)
+            return true;
+    }
+    do {
+        if (!safetensors_read_member(reader) || !dlpark__safetensors_read_usual(reader))
             return false;
     } while (dlpark__json_more(json, '}'));
     return json->fault[0] == '\0';
@@ -83,23 +96,23 @@ static void safetensors_check_cover(dlpark__safetensors_reader *reader)
 
     for (size_t i = 0; i < index->count; i++) {
         const dlpark__index_entry *entry = &index->entries[i];
-        dlpark__file_fault_place place = {entry->begin < reached ? "overlap" : "hole",
-                                          reader->data_begin + entry->begin, index->text + entry->name.at,
-                                          entry->name.nbytes};
+        uint64_t begin = entry->begin - reader->data_begin;
+        dlpark__file_fault_place place = {begin < reached ? "overlap" : "hole", entry->begin,
+                                          index->text + entry->name.at, entry->name.nbytes};
         bool goes_on = true;
-        if (entry->begin < reached)
+        if (begin < reached)
             goes_on =
                 dlpark__file_faults_add(reader->faults, DLPARK_E_FORMAT, &place,
                                         "begins at %llu of the data, before %llu, where the tensor before it ends",
-                                        (unsigned long long)entry->begin, (unsigned long long)reached);
-        else if (entry->begin > reached && !reader->has_outside)
+                                        (unsigned long long)begin, (unsigned long long)reached);
+        else if (begin > reached && !reader->has_outside)
             goes_on = dlpark__file_faults_add(reader->faults, DLPARK_E_FORMAT, &place,
                                               "begins at %llu of the data, and bytes from %llu on belong to no tensor",
-                                              (unsigned long long)entry->begin, (unsigned long long)reached);
+                                              (unsigned long long)begin, (unsigned long long)reached);
         if (!goes_on)
             return;
-        if (entry->begin + entry->nbytes > reached)
-            reached = entry->begin + entry->nbytes;
+        if (begin + entry->nbytes > reached)
+            reached = begin + entry->nbytes;
     }
     if (reached < data && !reader->has_outside) {
         dlpark__file_fault_place place = {"trailing", reader->data_begin + reached, NULL, 0};
@@ -148,9 +161,45 @@ static dlpark_status safetensors_check_keys(dlpark__safetensors_reader *reader, 
     return DLPARK_OK;
 }
 
+static DLPARK_COLD dlpark_status safetensors_fail_starved(const dlpark__safetensors_reader *reader,
+                                                          const dlpark__source *source, dlpark_error *err)
+{
+    if (reader->index->pairs_count == DLPARK__NAMES_MOST) /* of tensors no header holds so many */
+        return dlpark_error_set(err, DLPARK_E_LIMIT, "%s: has more than %zu texts of metadata", source->name.text,
+                                DLPARK__NAMES_MOST);
+    return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: no memory for its %zu tensors", source->name.text,
+                            reader->index->count);
+}
+
+/* A piece at a time, of which what is usual is read while it is in the cache, and so for each piece that had something
+ * usual: what a piece is too small for would be begun again and again. Tells what is no UTF-8. */
+static dlpark_status safetensors_load_text(dlpark__safetensors_reader *reader, const dlpark__source *source,
+                                           dlpark_error *err)
+{
+    dlpark__json *json = &reader->json;
+    size_t loaded = 0, valid = 0, before = SIZE_MAX;
+
+    while (loaded < json->end && loaded - valid < 4) { /* a character may be cut */
+        size_t more = json->end - loaded < SAFETENSORS_PIECE ? json->end - loaded : SAFETENSORS_PIECE;
+        DLPARK_TRY(dlpark__source_read(source, DLPARK__SAFETENSORS_PREFIX + loaded, json->text + loaded, more, err));
+        loaded += more;
+        memset(json->text + loaded, 0, DLPARK__SAFETENSORS_PADDING);
+        valid += dlpark__utf8_check(json->text + valid, loaded - valid);
+        if (json->at == before)
+            continue;
+        before = json->at;
+        if (!dlpark__safetensors_read_usual(reader) || !dlpark__index_hash_names(reader->index))
+            return safetensors_fail_starved(reader, source, err);
+    }
+    if (valid < json->end)
+        SAFETENSORS_HEADER_FAULT(reader, "utf8", valid, "byte 0x%02X of the header is no UTF-8",
+                                 (unsigned)(unsigned char)json->text[valid]);
+    return DLPARK_OK;
+}
+
 /* The header's text into the index; what is wrong with its length, and with its UTF-8, is told. */
 static dlpark_status safetensors_load(dlpark__safetensors_reader *reader, const dlpark__format_job *job,
-                                      uint64_t *nbytes, dlpark_error *err)
+                                      dlpark_error *err)
 {
     uint64_t file_nbytes = job->source->nbytes, most = job->options->max_header_nbytes;
     unsigned long long header = 0, left;
@@ -179,51 +228,40 @@ static dlpark_status safetensors_load(dlpark__safetensors_reader *reader, const 
                                       header, (unsigned long long)most);
         return DLPARK_OK;
     }
-    reader->index->text = malloc((size_t)header + 1);
+    reader->index->text = malloc((size_t)header + DLPARK__SAFETENSORS_PADDING);
     if (reader->index->text == NULL)
         return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: no memory for a header of %llu bytes",
                                 job->source->name.text, header);
-    DLPARK_TRY(dlpark__source_read(job->source, DLPARK__SAFETENSORS_PREFIX, reader->index->text, (size_t)header, err));
-    size_t valid = dlpark__utf8_check(reader->index->text, (size_t)header);
-    if (valid < header)
-        SAFETENSORS_HEADER_FAULT(reader, "utf8", valid, "byte 0x%02X of the header is no UTF-8",
-                                 (unsigned)(unsigned char)reader->index->text[valid]);
-    *nbytes = header;
-    return DLPARK_OK;
+    reader->data_begin = DLPARK__SAFETENSORS_PREFIX + header;
+    reader->data_nbytes = left - header;
+    dlpark__json_begin(&reader->json, reader->index->text, (size_t)header);
+    return safetensors_load_text(reader, job->source, err);
 }
 
 static dlpark_status safetensors_read(const dlpark__format_job *job, dlpark_error *err)
 {
-    dlpark__safetensors_reader reader = {.index = job->index, .faults = job->faults};
-    uint64_t nbytes = 0;
+    dlpark__safetensors_reader reader = {.index = job->index, .faults = job->faults, .is_seamless = true};
 
     job->index->types = dlpark__safetensors_types;
-    DLPARK_TRY(safetensors_load(&reader, job, &nbytes, err));
+    DLPARK_TRY(safetensors_load(&reader, job, err));
     if (job->faults->count != 0)
         return DLPARK_OK;
-    reader.data_begin = DLPARK__SAFETENSORS_PREFIX + nbytes;
-    reader.data_nbytes = job->source->nbytes - reader.data_begin;
-    dlpark__json_begin(&reader.json, job->index->text, (size_t)nbytes);
     bool is_whole = safetensors_read_object(&reader) && dlpark__json_end(&reader.json);
-    if (reader.is_starved && job->index->pairs_count == DLPARK__NAMES_MOST) /* of tensors no header holds so many */
-        return dlpark_error_set(err, DLPARK_E_LIMIT, "%s: has more than %zu texts of metadata", job->source->name.text,
-                                DLPARK__NAMES_MOST);
     if (reader.is_starved)
-        return dlpark_error_set(err, DLPARK_E_MEMORY, "%s: no memory for its %zu tensors", job->source->name.text,
-                                job->index->count);
+        return safetensors_fail_starved(&reader, job->source, err);
     if (reader.json.fault[0] != '\0')
         SAFETENSORS_HEADER_FAULT(&reader, "json", reader.json.fault_at, "%s", reader.json.fault);
     if (!is_whole)
         return DLPARK_OK;
     dlpark__index_trim(job->index);
-    dlpark__index_sort(job->index);
+    bool is_covered = reader.is_seamless && reader.reached == reader.data_nbytes; /* which each usual file is */
+    if (!is_covered)
+        dlpark__index_sort(job->index);
     DLPARK_TRY(safetensors_check_names(&reader, err));
     if (job->faults->count == 0 || job->faults->lists)
         DLPARK_TRY(safetensors_check_keys(&reader, err));
-    if (job->faults->count == 0 || job->faults->lists)
+    if (!is_covered && (job->faults->count == 0 || job->faults->lists))
         safetensors_check_cover(&reader);
-    for (size_t i = 0; i < job->index->count; i++)
-        job->index->entries[i].begin += reader.data_begin;
     return DLPARK_OK;
 }
 

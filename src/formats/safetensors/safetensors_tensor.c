@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "../../core/internal.h"
-#include "../swap.h"
 #include "safetensors_parts.h"
 
 const dlpark__index_type dlpark__safetensors_types[DLPARK__SAFETENSORS_TYPES] = {
@@ -175,113 +174,6 @@ static bool safetensors_read_offsets(dlpark__safetensors_reader *reader, safeten
 
 /* ---- A tensor ---- */
 
-/* The usual text is read by a cursor in a register: each step waits for the one before it, and through memory it would
- * wait twice as long. The steps return where they end; NULL where the text is another. */
-typedef struct safetensors_cursor {
-    const char *at, *end;
-} safetensors_cursor;
-
-#define SAFETENSORS_LITERAL(cursor, word)                                                                              \
-    ((size_t)((cursor).end - (cursor).at) >= sizeof(word) - 1 && memcmp((cursor).at, (word), sizeof(word) - 1) == 0 && \
-     ((cursor).at += sizeof(word) - 1, true))
-
-/* The digits that eight bytes begin with, at once: their number, and their value. */
-static size_t safetensors_eight_digits(const char *text, uint64_t *value)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    uint64_t word;
-
-    memcpy(&word, text, sizeof word);
-    word ^= ones * '0'; /* a digit is its value; what is none has a bit above, or is above 9 */
-    uint64_t other = ((word + ones * 0x76) | word) & ones * 0x80;
-    size_t digits = other != 0 ? (size_t)__builtin_ctzll(other) / 8 : 8;
-    /* The last digit goes to the highest byte, zeros before the first; then neighbours are joined, thrice. */
-    word = digits > 0 ? word << (64 - 8 * digits) : 0;
-    word = (word * 10 + (word >> 8)) & UINT64_C(0x00FF00FF00FF00FF);
-    word = (word * 100 + (word >> 16)) & UINT64_C(0x0000FFFF0000FFFF);
-    *value = (word * 10000 + (word >> 32)) & UINT64_C(0xFFFFFFFF);
-    return digits;
-}
-
-/* At most 18 digits, which cannot overflow. */
-static inline const char *safetensors_digits(safetensors_cursor cursor, uint64_t *out)
-{
-    const char *at = cursor.at;
-    uint64_t value = 0;
-    size_t digits = 0;
-
-    if (!DLPARK__IS_BIG_ENDIAN && cursor.end - at >= 8)
-        at += digits = safetensors_eight_digits(at, &value);
-    for (; at < cursor.end && *at >= '0' && *at <= '9' && digits < 19; at++, digits++)
-        value = value * 10 + (uint64_t)(*at - '0');
-    *out = value;
-    return digits == 0 || digits == 19 || (digits > 1 && *cursor.at == '0') ? NULL : at;
-}
-
-static inline const char *safetensors_usual_shape(safetensors_cursor cursor, safetensors_tensor *tensor)
-{
-    uint64_t extent;
-
-    if (SAFETENSORS_LITERAL(cursor, "]"))
-        return cursor.at;
-    do {
-        cursor.at = safetensors_digits(cursor, &extent);
-        if (cursor.at == NULL)
-            return NULL;
-        safetensors_add_extent(tensor, extent);
-    } while (SAFETENSORS_LITERAL(cursor, ","));
-    return SAFETENSORS_LITERAL(cursor, "]") ? cursor.at : NULL;
-}
-
-static inline const char *safetensors_usual_offsets(safetensors_cursor cursor, safetensors_tensor *tensor)
-{
-    if (!SAFETENSORS_LITERAL(cursor, ",\"data_offsets\":["))
-        return NULL;
-    cursor.at = safetensors_digits(cursor, &tensor->begin);
-    if (cursor.at == NULL || !SAFETENSORS_LITERAL(cursor, ","))
-        return NULL;
-    cursor.at = safetensors_digits(cursor, &tensor->end);
-    return cursor.at != NULL && SAFETENSORS_LITERAL(cursor, "]}") ? cursor.at : NULL;
-}
-
-/* The dtype; `last` is that of the tensor before, and nearly always of this one. */
-static inline const char *safetensors_usual_type(safetensors_cursor cursor, uint8_t last, safetensors_tensor *tensor)
-{
-    const char *quote = cursor.at;
-
-    while (quote < cursor.end && quote - cursor.at < 12 && *quote != '"')
-        quote++;
-    if (quote == cursor.end)
-        return NULL;
-    tensor->type = safetensors_type(last, cursor.at, (size_t)(quote - cursor.at));
-    return tensor->type < SAFETENSORS_TYPES ? quote : NULL;
-}
-
-/* The text as every writer has it, at a speed that matters for a million of them; false leaves the cursor where it was,
- * and then safetensors_read_fields() looks closer. */
-static bool safetensors_read_usual(dlpark__safetensors_reader *reader, safetensors_tensor *tensor)
-{
-    dlpark__json *json = &reader->json;
-    safetensors_cursor cursor = {json->text + json->at, json->text + json->end};
-
-    if (SAFETENSORS_LITERAL(cursor, "{\"dtype\":\""))
-        cursor.at = safetensors_usual_type(cursor, safetensors_last_type(reader), tensor);
-    else
-        cursor.at = NULL;
-    if (cursor.at != NULL && SAFETENSORS_LITERAL(cursor, "\",\"shape\":["))
-        cursor.at = safetensors_usual_shape(cursor, tensor);
-    else
-        cursor.at = NULL;
-    if (cursor.at != NULL)
-        cursor.at = safetensors_usual_offsets(cursor, tensor);
-    if (cursor.at == NULL) {
-        safetensors_begin_shape(tensor);
-        return false;
-    }
-    json->at = (size_t)(cursor.at - json->text);
-    return true;
-}
-
 static bool safetensors_read_field(dlpark__safetensors_reader *reader, safetensors_tensor *tensor, size_t at,
                                    const dlpark__json_text *key)
 {
@@ -405,7 +297,7 @@ bool dlpark__safetensors_read_tensor(dlpark__safetensors_reader *reader, size_t 
     tensor.seen = 0;
     tensor.is_broken = false;
     safetensors_begin_shape(&tensor);
-    if (!safetensors_read_usual(reader, &tensor) && !safetensors_read_fields(reader, &tensor))
+    if (!safetensors_read_fields(reader, &tensor))
         return false;
     if (!safetensors_check_offsets(reader, &tensor, &is_within))
         return false;
@@ -422,9 +314,11 @@ bool dlpark__safetensors_read_tensor(dlpark__safetensors_reader *reader, size_t 
         .name = {(uint32_t)(name->text - reader->json.text), (uint32_t)name->nbytes},
         .ndim = (uint16_t)tensor.ndim,
         .type = tensor.type,
-        .begin = tensor.begin,
+        .begin = reader->data_begin + tensor.begin,
         .nbytes = tensor.end - tensor.begin,
     };
+    reader->is_seamless &= tensor.begin == reader->reached;
+    reader->reached = tensor.end;
     reader->is_starved = !dlpark__index_add(reader->index, &entry, tensor.shape);
     return !reader->is_starved;
 }
