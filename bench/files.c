@@ -56,6 +56,9 @@ static void save(files_input *input)
     const int64_t shape[] = {2, 4};
     DLTensor tensor = {
         .data = (void *)(uintptr_t)numbers, .ndim = 2, .dtype = DLPARK_BF16, .shape = (int64_t *)(uintptr_t)shape};
+    /* as the files that people have */
+    static const dlpark_file_pair metadata = {{"format", 6}, {"pt", 2}};
+    const dlpark_file_write_options written = {.metadata = &metadata, .nmetadata = 1};
     dlpark_view view;
     dlpark_file_part *parts = calloc((size_t)input->count, sizeof *parts);
 
@@ -67,7 +70,7 @@ static void save(files_input *input)
     strcpy(input->path, "/tmp/dlpark-bench-XXXXXX");
     int descriptor = mkstemp(input->path);
     if (descriptor < 0 || close(descriptor) != 0 ||
-        dlpark_file_save(input->path, parts, (size_t)input->count, NULL, NULL) != DLPARK_OK)
+        dlpark_file_save(input->path, parts, (size_t)input->count, &written, NULL) != DLPARK_OK)
         fail("the file cannot be written");
     free(parts);
 }
