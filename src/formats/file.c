@@ -268,13 +268,6 @@ const char *dlpark_file_shard_name(const dlpark_file *file, int64_t index)
     return shard != NULL ? shard->text : NULL;
 }
 
-dlpark__source *dlpark__file_source(const dlpark_file *file, int64_t index)
-{
-    const dlpark__shard *shard = dlpark__shards_find(&file->shards, index);
-
-    return shard != NULL ? shard->source : file->source;
-}
-
 int64_t dlpark_file_find(const dlpark_file *file, const char *name, size_t name_nbytes)
 {
     return dlpark__names_find(&file->index.names, name, name_nbytes);

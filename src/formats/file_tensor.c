@@ -155,11 +155,10 @@ dlpark_status dlpark_file_view(dlpark_file *file, int64_t index, dlpark_view *vi
 }
 
 /* Of a tensor of whole bytes as they are in the file, where that is mapped by now. NULL: the general way has to look. */
-static DLManagedTensorVersioned *file_share_usual(const dlpark_file *file, int64_t index)
+static inline DLManagedTensorVersioned *file_share_usual(const dlpark_file *file, dlpark__source *source, int64_t index)
 {
     const dlpark__index_entry *entry = &file->index.entries[index];
     const dlpark__index_type *type = &file->index.types[entry->type];
-    dlpark__source *source = dlpark__file_source(file, index);
     unsigned char *map = atomic_load_explicit(&source->map, memory_order_acquire);
     int64_t shape[DLPARK_MAX_NDIM];
 
@@ -167,8 +166,11 @@ static DLManagedTensorVersioned *file_share_usual(const dlpark_file *file, int64
         !dlpark__dtype_is_usual(type->dtype) || file->options.access == DLPARK_FILE_ACCESS_PREFETCH)
         return NULL;
     dlpark__index_shape(&file->index, entry, shape);
-    return dlpark__tensor_new_heap(map + entry->begin, dlpark__tensor_kind(type->dtype, entry->ndim), shape, NULL,
-                                   dlpark__source_release);
+    DLManagedTensorVersioned *made = dlpark__tensor_new_heap(
+        map + entry->begin, dlpark__tensor_kind(type->dtype, entry->ndim), shape, NULL, dlpark__source_release);
+    if (made != NULL)
+        made->manager_ctx = source;
+    return made;
 }
 
 static dlpark_status file_share_general(dlpark_file *file, int64_t index, dlpark_tensor *tensor, dlpark_error *err)
@@ -196,17 +198,16 @@ dlpark_status dlpark_file_share(dlpark_file *file, int64_t index, dlpark_tensor 
     DLManagedTensorVersioned *made = NULL;
 
     DLPARK_TRY(dlpark__file_check_index(file, index, err));
+    dlpark__source *source = dlpark__file_source(file, index);
     if (tensor->managed == NULL)
-        made = file_share_usual(file, index);
-    if (made != NULL) {
-        made->manager_ctx = dlpark__file_source(file, index);
+        made = file_share_usual(file, source, index);
+    if (made != NULL)
         tensor->managed = made;
-    } else {
+    else
         DLPARK_TRY(file_share_general(file, index, tensor, err));
-    }
     if (!file->options.is_private)
         tensor->managed->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    (void)dlpark__source_share(dlpark__file_source(file, index));
+    (void)dlpark__source_share(source);
     return DLPARK_OK;
 }
 

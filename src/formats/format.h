@@ -95,7 +95,10 @@ struct dlpark_file {
 };
 
 /* Where the bytes of a tensor are, which there is. */
-dlpark__source *dlpark__file_source(const dlpark_file *file, int64_t index);
+static inline dlpark__source *dlpark__file_source(const dlpark_file *file, int64_t index)
+{
+    return file->shards.count == 0 ? file->source : dlpark__shards_find(&file->shards, index)->source;
+}
 
 /* E_INDEX unless there is such a tensor. */
 dlpark_status dlpark__file_check_index(const dlpark_file *file, int64_t index, dlpark_error *err);
