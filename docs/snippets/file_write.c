@@ -1,4 +1,4 @@
-/* A file of two tensors in one call; and one whose tensors come later, piece by piece. */
+/* A file of two tensors in one call; one whose tensors come later, piece by piece; and one of metadata with types. */
 #include <dlpark/dlpark.h>
 #include <dlpark/file_write.h>
 #include <stdio.h>
@@ -40,6 +40,22 @@ static dlpark_status stream(const char *path, dlpark_error *err)
     return status;
 }
 
+static dlpark_status say(const char *path, dlpark_error *err)
+{
+    const uint32_t layers = 32;
+    const dlpark_file_value value = {{"llama.block_count", 17}, DLPARK_U32, &layers, 1, false};
+    const dlpark_file_write_options options = {.values = &value, .nvalues = 1};
+    dlpark_file_text key, text;
+    dlpark_file *file = NULL;
+
+    DLPARK_TRY(dlpark_file_save(path, NULL, 0, &options, err));
+    DLPARK_TRY(dlpark_file_open(&file, path, NULL, err));
+    DLPARK_TRY(dlpark_file_metadata_get(file, 0, &key, &text, err));
+    printf("%.*s: %.*s\n", (int)key.nbytes, key.text, (int)text.nbytes, text.text);
+    dlpark_file_release(&file);
+    return DLPARK_OK;
+}
+
 static dlpark_status look(const char *path, dlpark_error *err)
 {
     dlpark_file *file = NULL;
@@ -58,13 +74,14 @@ static dlpark_status look(const char *path, dlpark_error *err)
 
 int main(void)
 {
-    static const char path[] = "snippet-write.safetensors";
+    static const char path[] = "snippet-write.safetensors", other[] = "snippet-write.gguf";
     dlpark_error err;
 
-    if (save(path, &err) || look(path, &err) || stream(path, &err) || look(path, &err)) {
+    if (save(path, &err) || look(path, &err) || stream(path, &err) || look(path, &err) || say(other, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
     remove(path);
+    remove(other);
     return 0;
 }

@@ -17,5 +17,6 @@ def save(
     format: int,
     alignment: int,
     sync: bool,
+    values: list[tuple[str, int, int, bool, bytes | list[str]]],
     /,
 ) -> None: ...

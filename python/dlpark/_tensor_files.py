@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -329,7 +330,7 @@ def save(
     /,
     *,
     format: Format | None = None,
-    metadata: Mapping[str, str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
     alignment: int | None = None,
     sync: bool = False,
 ) -> None:
@@ -350,7 +351,9 @@ def save(
         one; safetensors where it says nothing.
     metadata : mapping of str to str, optional
         Texts that the file carries, written in this order. In a GGUF file they are strings, but for
-        ``"general.alignment"``.
+        ``"general.alignment"``; there a value may also be a bool, an int (of 32 bits, or of 64 where it needs them), a
+        float (of 32 bits), a list of one of these or of texts, or a scalar or an array of one dimension of NumPy, which
+        keeps its dtype: ``np.uint32(32)``. These come behind the texts.
     alignment : int, optional
         A power of two up to 4096: tensors are ordered so that as many as can be begin at a multiple of it. Every reader
         takes such a file. In a GGUF file all tensors begin at a multiple of it, 32 by default.
@@ -378,9 +381,15 @@ def save(
     if not isinstance(tensors, Mapping):
         raise TypeError(f"tensors must be a mapping of names to tensors, not {type(tensors).__name__}")
     taken = [(_text("a tensor's name", name), _capsule(name, tensor)) for name, tensor in tensors.items()]
-    pairs = [] if metadata is None else [(_text("a key", key), _text(f"metadata[{key!r}]", metadata[key])) for key in metadata]
     number = 0 if format is None else _choice("format", format, _FORMATS)
-    _files.save(os.fsdecode(path), taken, pairs, number, _alignment(alignment), _flag("sync", sync))
+    is_typed = format == "gguf" or (format is None and os.fsdecode(path).lower().endswith(".gguf"))
+    pairs, values = [], []
+    for key, value in ({} if metadata is None else metadata).items():
+        if isinstance(value, str) or not is_typed:
+            pairs.append((_text("a key", key), _text(f"metadata[{key!r}]", value)))
+        else:
+            values.append((_text("a key", key), *_value(f"metadata[{key!r}]", value)))
+    _files.save(os.fsdecode(path), taken, pairs, number, _alignment(alignment), _flag("sync", sync), values)
 
 
 # ---- Arguments ----
@@ -390,6 +399,38 @@ def _text(what: str, value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{what} must be a str, not {type(value).__name__}")
     return value
+
+
+# DLPack's codes of what may be metadata of a GGUF file, by the kinds of NumPy.
+_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+
+
+def _value(what: str, value: Any) -> tuple[int, int, bool, bytes | list[str]]:
+    """A value of metadata with its type: code, bits, whether it is an array, and what is in it."""
+    dtype: Any = getattr(value, "dtype", None)
+    if hasattr(dtype, "kind") and hasattr(value, "tobytes"):
+        if dtype.kind not in _CODES or not dtype.isnative or value.ndim > 1:
+            raise TypeError(f"{what}: expected one dimension at most, and native numbers or bools, not {dtype} of {value.ndim}")
+        return _CODES[dtype.kind], dtype.itemsize * 8, value.ndim == 1, value.tobytes()
+    is_array = isinstance(value, list | tuple)
+    items = list(value) if is_array else [value]
+    types = {type(item) for item in items}
+    if types == {str}:
+        return 0, 0, is_array, items
+    if types == {bool}:
+        return 6, 8, is_array, bytes(items)
+    if types == {int}:
+        code, letter, bits = (0, "i", 32) if -(2**31) <= min(items) and max(items) < 2**31 else (0, "q", 64)
+        if max(items) >= 2**63:
+            code, letter = 1, "Q"
+    elif types == {float}:
+        code, letter, bits = 2, "f", 32
+    else:
+        raise TypeError(f"{what} must be a str, bool, int or float, a list of one of these, or of NumPy, not {value!r:.80}")
+    try:
+        return code, bits, is_array, struct.pack(f"={len(items)}{letter}", *items)
+    except (struct.error, OverflowError) as error:
+        raise ValueError(f"{what}: {error}") from None
 
 
 def _capsule(name: str, tensor: Any) -> Any:

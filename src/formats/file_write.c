@@ -138,6 +138,9 @@ dlpark_status dlpark_file_writer_open(dlpark_file_writer **out, const char *path
     DLPARK_TRY(file_write_check_options(&options, err));
     const dlpark__format *format =
         options.format != DLPARK_FILE_ANY ? dlpark__format_find(options.format) : dlpark__format_of_name(path);
+    if (options.nvalues != 0 && format->format != DLPARK_FILE_GGUF)
+        return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "%s has no place for metadata with types (%zu)",
+                                format->name, options.nvalues);
     DLPARK_TRY(format->plan(&plan, parts, count, &options, err));
     dlpark_file_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL) {

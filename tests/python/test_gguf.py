@@ -145,6 +145,85 @@ def test_a_file_is_copied_with_its_alignment(tmp_path):
     assert (tmp_path / "y.gguf").read_bytes() == (tmp_path / "x").read_bytes()
 
 
+VALUES = {
+    "bool": (True, "BOOL"),
+    "int": (-5, "INT32"),
+    "long": (2**31, "INT64"),
+    "vast": (2**64 - 1, "UINT64"),
+    "float": (1.5, "FLOAT32"),
+    "u32": (np.uint32(32), "UINT32"),
+    "f64": (np.float64(0.1), "FLOAT64"),
+    "i8s": (np.array([-1, 2], np.int8), "INT8"),
+    "u16": (np.uint16(7), "UINT16"),
+    "zero": (np.array(3, np.int16), "INT16"),
+    "bools": ([True, False], "BOOL"),
+    "ints": ((1, -2), "INT32"),
+    "floats": ([0.5, -2.0], "FLOAT32"),
+    "texts": (["é", "", "b"], "STRING"),
+}
+
+
+def test_values_keep_their_types(tmp_path):
+    metadata = {"general.architecture": "test"} | {key: value for key, (value, _) in VALUES.items()}
+    for path, options in ((tmp_path / "x.GGUF", {}), (tmp_path / "x", {"format": "gguf"})):
+        dlpark.save(path, {"t": np.ones(3, np.float32)}, metadata=metadata, **options)
+        fields = gguf.GGUFReader(path).fields
+        for key, (value, kind) in VALUES.items():
+            is_array = isinstance(value, list | tuple) or getattr(value, "ndim", 0) == 1
+            assert [part.name for part in fields[key].types] == ["ARRAY"] * is_array + [kind], key
+            found = fields[key].contents()
+            assert found == (list(value) if is_array else value), key
+        with dlpark.open(path) as file:
+            assert file.metadata["u32"] == "32" and file.metadata["floats"] == "[0.5, -2.0]" and file["t"].shape == (3,)
+
+
+def test_values_are_what_the_package_writes(tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "theirs", "test")
+    writer.add_uint32("a", 7)
+    writer.add_array("b", ["x", "yy"])
+    writer.add_array("c", [1, 2, 3])
+    writer.add_array("d", [0.5])
+    writer.add_bool("e", True)
+    writer.add_float64("f", 0.1)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    metadata = {"general.architecture": "test", "a": np.uint32(7), "b": ["x", "yy"], "c": [1, 2, 3], "d": [0.5], "e": True, "f": np.float64(0.1)}
+    dlpark.save(tmp_path / "ours.gguf", {}, metadata=metadata)
+    theirs = (tmp_path / "theirs").read_bytes()
+    assert (tmp_path / "ours.gguf").read_bytes() == theirs.ljust(-(-len(theirs) // 32) * 32, b"\0")
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (None, TypeError, r"metadata\['k'\] must be a str, bool, int or float, a list of one of these, or of NumPy, not None"),
+        ([], TypeError, r"not \[\]"),
+        ([1, "a"], TypeError, "a list of one of these"),
+        ([1, True], TypeError, "a list of one of these"),
+        (2**64, ValueError, r"metadata\['k'\]: "),
+        ([-1, 2**63], ValueError, r"metadata\['k'\]: "),
+        (-(2**63) - 1, ValueError, r"metadata\['k'\]: "),
+        (1e39, ValueError, "too large"),
+        (np.zeros((2, 2)), TypeError, "not float64 of 2"),
+        (np.array([1], ">i4"), TypeError, "not >i4 of 1"),
+        (np.complex64(1), TypeError, "not complex64 of 0"),
+        (np.float16(1), ValueError, "GGUF has no values of float16"),
+        (["\ud800"], ValueError, "surrogates not allowed"),
+    ],
+)
+def test_values_that_are_refused(tmp_path, value, error, message):
+    with pytest.raises(error, match=message):
+        dlpark.save(tmp_path / "x.gguf", {}, metadata={"k": value})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_values_are_for_gguf_alone(tmp_path):
+    with pytest.raises(TypeError, match="must be a str, not int"):
+        dlpark.save(tmp_path / "x.safetensors", {}, metadata={"k": 1})
+
+
 @pytest.mark.parametrize(
     "tensors, options, text",
     [

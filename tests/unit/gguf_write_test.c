@@ -4,6 +4,7 @@
 
 #include "failing_alloc.h"
 #include "gguf/gguf_parts.h"
+#include "swap.h"
 
 static dlpark_file_part part_of(const char *name, DLDataType dtype, int32_t ndim, const int64_t *shape)
 {
@@ -176,6 +177,114 @@ static void metadata_are_strings(void **state)
     }
 }
 
+/* One number of each type, alone and in an array of two, then texts. */
+static void values_have_types(void **state)
+{
+    static const uint64_t numbers[] = {0xFEDCBA9876543210, 0x0123456789ABCDEF};
+    static const uint8_t flags[] = {1, 0};
+    static const struct {
+        DLDataType dtype;
+        unsigned kind;
+    } rows[] = {{{kDLUInt, 8, 1}, 0},   {{kDLInt, 8, 1}, 1},   {{kDLUInt, 16, 1}, 2},  {{kDLInt, 16, 1}, 3},
+                {{kDLUInt, 32, 1}, 4},  {{kDLInt, 32, 1}, 5},  {{kDLFloat, 32, 1}, 6}, {{kDLBool, 8, 1}, 7},
+                {{kDLUInt, 64, 1}, 10}, {{kDLInt, 64, 1}, 11}, {{kDLFloat, 64, 1}, 12}};
+    dlpark__write_plan plan;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t nbytes = rows[i].dtype.bits / 8;
+        unsigned char data[16];
+        gguf_made expected = gguf_made_begin(0, 3);
+        gguf_made_key(&expected, "k", MADE_STR);
+        gguf_made_string(&expected, "v", 1);
+        gguf_made_key(&expected, "one", rows[i].kind);
+        for (size_t item = 0; item < 3; item++) {
+            if (item == 1)
+                gguf_made_array(&expected, "two", rows[i].kind, 2);
+            uint64_t bits = rows[i].kind == 7 ? flags[item / 2] : numbers[item / 2];
+            gguf_made_number(&expected, bits, nbytes);
+            for (size_t b = 0; b < nbytes; b++) /* in this machine's order */
+                data[item / 2 * nbytes + (DLPARK__IS_BIG_ENDIAN ? nbytes - 1 - b : b)] = (unsigned char)(bits >> 8 * b);
+        }
+        gguf_made_data(&expected, 32, 0);
+        const dlpark_file_pair pair = {text_of("k"), text_of("v")};
+        const dlpark_file_value values[] = {{text_of("one"), rows[i].dtype, data, 1, false},
+                                            {text_of("two"), rows[i].dtype, data, 2, true}};
+        const dlpark_file_write_options options = {.metadata = &pair, .nmetadata = 1, .values = values, .nvalues = 2};
+        assert_ok(dlpark__gguf_plan(&plan, NULL, 0, &options, e));
+        assert_head(&plan, &expected);
+        dlpark__write_plan_end(&plan);
+    }
+}
+
+static void texts_with_types(void **state)
+{
+    const dlpark_file_text texts[] = {text_of("caf\xC3\xA9"), text_of("\xFF"), {NULL, 0}};
+    const dlpark_file_value values[] = {{text_of("name"), {0, 0, 0}, texts, 1, false},
+                                        {text_of("tokens"), {0, 0, 0}, texts, 3, true},
+                                        {text_of("none"), {kDLFloat, 32, 1}, NULL, 0, true}};
+    const dlpark_file_write_options options = {.values = values, .nvalues = 3};
+    gguf_made expected = gguf_made_begin(0, 3);
+    dlpark__write_plan plan;
+
+    (void)state;
+    gguf_made_key(&expected, "name", MADE_STR);
+    gguf_made_string(&expected, "caf\xC3\xA9", 5);
+    gguf_made_array(&expected, "tokens", MADE_STR, 3);
+    gguf_made_string(&expected, "caf\xC3\xA9", 5);
+    gguf_made_string(&expected, "\xFF", 1);
+    gguf_made_string(&expected, "", 0);
+    gguf_made_array(&expected, "none", 6, 0);
+    gguf_made_data(&expected, 32, 0);
+    assert_ok(dlpark__gguf_plan(&plan, NULL, 0, &options, e));
+    assert_head(&plan, &expected);
+    dlpark__write_plan_end(&plan);
+}
+
+static void values_that_are_refused(void **state)
+{
+    static const uint8_t bytes[16] = {0, 1, 2};
+    const dlpark_file_text broken = text_of("\xC3");
+    const struct {
+        dlpark_status status;
+        const char *message;
+        dlpark_file_value value;
+    } rows[] = {
+        {DLPARK_E_ARGUMENT, "typed metadata 0 has a key without letters", {{NULL, 0}, DLPARK_U8, bytes, 1, false}},
+        {DLPARK_E_ARGUMENT, "the metadata 'a\\xFF' is no UTF-8", {text_of("a\xFF"), DLPARK_U8, bytes, 1, false}},
+        {DLPARK_E_ARGUMENT, "the metadata 't' is no UTF-8", {text_of("t"), {0, 0, 0}, &broken, 1, false}},
+        {DLPARK_E_ARGUMENT, "has a type, expected a text", {text_of("general.alignment"), DLPARK_U32, bytes, 1, false}},
+        {DLPARK_E_ARGUMENT, "'k' has 2 values, expected one, or an array", {text_of("k"), DLPARK_U8, bytes, 2, false}},
+        {DLPARK_E_ARGUMENT, "'k' has 0 values", {text_of("k"), DLPARK_U8, bytes, 0, false}},
+        {DLPARK_E_ARGUMENT,
+         "100000001 values, expected at most 100",
+         {text_of("k"), DLPARK_U8, bytes, 100000001, true}},
+        {DLPARK_E_LIMIT, "and a file has at most 100000000", {text_of("k"), DLPARK_F64, bytes, 100000000, true}},
+        {DLPARK_E_UNSUPPORTED, "'k': GGUF has no values of float16", {text_of("k"), DLPARK_F16, bytes, 1, false}},
+        {DLPARK_E_ARGUMENT, "'k': byte 2 is neither 0", {text_of("k"), DLPARK_BOOL, bytes, 3, true}},
+    };
+    const dlpark_file_value twice[] = {{text_of("k"), DLPARK_U8, bytes, 1, false},
+                                       {text_of("k"), DLPARK_I8, bytes, 1, false}};
+    dlpark_file_write_options options = {.values = twice, .nvalues = 2};
+    dlpark__write_plan plan;
+
+    (void)state;
+    assert_fails(DLPARK_E_ARGUMENT, "two of the metadata are called 'k'",
+                 dlpark__gguf_plan(&plan, NULL, 0, &options, e));
+    options.nvalues = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        options.values = &rows[i].value;
+        assert_fails(rows[i].status, rows[i].message, dlpark__gguf_plan(&plan, NULL, 0, &options, e));
+        assert_null(plan.head);
+    }
+    options.nmetadata = 1;
+    options.nvalues = SIZE_MAX;
+    assert_fails(DLPARK_E_LIMIT, "metadata, more than", dlpark__gguf_plan(&plan, NULL, 0, &options, e));
+    options = (dlpark_file_write_options){.format = DLPARK_FILE_SAFETENSORS, .values = twice, .nvalues = 1};
+    assert_fails(DLPARK_E_UNSUPPORTED, "safetensors has no place for metadata with types (1)",
+                 dlpark_file_save("/tmp/dlpark-none", NULL, 0, &options, e));
+}
+
 /* What the file says, where it says it, and by what its tensors are placed. */
 static void an_alignment_is_said_where_it_is_not_32(void **state)
 {
@@ -297,10 +406,16 @@ static void what_is_saved_is_what_is_read(void **state)
     assert_ok(dlpark_check(&matrix, 0, &views[0], e));
     assert_ok(dlpark_check(&row, 0, &views[1], e));
     const dlpark_file_part parts[] = {{.name = "m", .view = &views[0]}, {.name = "r", .view = &views[1]}};
-    const dlpark_file_write_options options = {.format = DLPARK_FILE_GGUF};
+    static const int16_t numbers[] = {-300, 7};
+    const dlpark_file_value value = {text_of("k"), DLPARK_I16, numbers, 2, true};
+    const dlpark_file_write_options options = {.format = DLPARK_FILE_GGUF, .values = &value, .nvalues = 1};
     assert_ok(dlpark_file_save(path.text, parts, 2, &options, e));
     assert_ok(dlpark_file_open(&file, path.text, NULL, e));
     gguf_made_check(file);
+    dlpark_file_text key, text;
+    assert_ok(dlpark_file_metadata_get(file, 0, &key, &text, e));
+    assert_int_equal(text.nbytes, strlen("[-300, 7]"));
+    assert_memory_equal(text.text, "[-300, 7]", text.nbytes);
     assert_ok(dlpark_file_entry_get(file, 0, &entry, e));
     assert_int_equal(entry.shape[0], 3);
     assert_int_equal(entry.shape[1], 2);
@@ -323,6 +438,9 @@ int main(void)
         cmocka_unit_test(what_ggml_cannot_read_is_refused),
         cmocka_unit_test(names_and_keys_are_unique),
         cmocka_unit_test(metadata_are_strings),
+        cmocka_unit_test(values_have_types),
+        cmocka_unit_test(texts_with_types),
+        cmocka_unit_test(values_that_are_refused),
         cmocka_unit_test(an_alignment_is_said_where_it_is_not_32),
         cmocka_unit_test(alignments_that_are_none),
         cmocka_unit_test(a_header_has_a_limit),

@@ -70,8 +70,8 @@ uint64_t dlpark__gguf_place_of(const dlpark__index *index, dlpark__span_text spa
 #define DLPARK__GGUF_ALIGNMENT_MOST  UINT64_C(65536)
 #define DLPARK__GGUF_ALIGNMENT_KEY   "general.alignment"
 
-/* The numbers of two of the types of values. */
-enum { DLPARK__GGUF_U32 = 4, DLPARK__GGUF_STRING = 8 };
+/* The numbers of three of the types of values. */
+enum { DLPARK__GGUF_U32 = 4, DLPARK__GGUF_STRING = 8, DLPARK__GGUF_ARRAY = 9 };
 
 /* A key and its value, as a text. */
 bool dlpark__gguf_read_pair(dlpark__gguf_reader *reader);

@@ -16,17 +16,7 @@
 #define GGUF_NBYTES_SHOWN ((uint32_t)65536)
 
 /* In the order of their numbers in the file. */
-enum {
-    GGUF_I8 = 1,
-    GGUF_I16 = 3,
-    GGUF_I32 = 5,
-    GGUF_F32,
-    GGUF_BOOL,
-    GGUF_ARRAY = 9,
-    GGUF_I64 = 11,
-    GGUF_F64,
-    GGUF_KINDS
-};
+enum { GGUF_I8 = 1, GGUF_I16 = 3, GGUF_I32 = 5, GGUF_F32, GGUF_BOOL, GGUF_I64 = 11, GGUF_F64, GGUF_KINDS };
 
 /* `nbytes` is the least that a value takes: a string has a length. */
 static const struct gguf_kind {
@@ -192,10 +182,11 @@ static bool gguf_array_begin(dlpark__gguf_reader *reader, gguf_array *array)
     if (!dlpark__gguf_take(reader, 4, "the type of an array", &array->kind) ||
         !dlpark__gguf_take(reader, 8, "the length of an array", &array->count))
         return false;
-    if (array->kind >= GGUF_KINDS || array->kind == GGUF_ARRAY) {
-        (void)DLPARK__GGUF_FAULT(reader, DLPARK_E_FORMAT, array->kind == GGUF_ARRAY ? "array" : "value-type", at,
-                                 array->kind == GGUF_ARRAY ? "an array of arrays (type %llu), which is not read"
-                                                           : "an array of type %llu, and there are 0 to 12",
+    if (array->kind >= GGUF_KINDS || array->kind == DLPARK__GGUF_ARRAY) {
+        (void)DLPARK__GGUF_FAULT(reader, DLPARK_E_FORMAT, array->kind == DLPARK__GGUF_ARRAY ? "array" : "value-type",
+                                 at,
+                                 array->kind == DLPARK__GGUF_ARRAY ? "an array of arrays (type %llu), which is not read"
+                                                                   : "an array of type %llu, and there are 0 to 12",
                                  (unsigned long long)array->kind);
         return false;
     }
@@ -248,7 +239,7 @@ static bool gguf_pair_value(dlpark__gguf_reader *reader, uint64_t kind, uint64_t
 {
     if (kind == DLPARK__GGUF_STRING)
         return gguf_value_string(reader);
-    if (kind == GGUF_ARRAY)
+    if (kind == DLPARK__GGUF_ARRAY)
         return gguf_value_array(reader);
     return gguf_value_scalar(reader, kind, bits);
 }

@@ -1,12 +1,13 @@
 /*
  * The header of a GGUF file to be written, of version 3: byte for byte what the package gguf writes of the same pairs and
- * tensors. Metadata are strings, but for the alignment, which is a number.
+ * tensors. Metadata are strings, but for the alignment, which is a number, and what is given with a type.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../core/internal.h"
 #include "../json.h"
+#include "../swap.h"
 #include "gguf_parts.h"
 
 #define GGUF_WRITE_MOST UINT64_C(100000000)
@@ -134,6 +135,76 @@ static dlpark_status gguf_write_check_metadata(gguf_writer *writer, dlpark_error
     return DLPARK_OK;
 }
 
+/* The number of a type of values; of texts and of arrays it is another. */
+static bool gguf_write_value_kind(DLDataType dtype, uint8_t *kind)
+{
+    static const struct {
+        DLDataType dtype;
+        uint8_t kind;
+    } kinds[] = {
+        {{0, 0, 0}, DLPARK__GGUF_STRING},
+        {{kDLUInt, 8, 1}, 0},
+        {{kDLInt, 8, 1}, 1},
+        {{kDLUInt, 16, 1}, 2},
+        {{kDLInt, 16, 1}, 3},
+        {{kDLUInt, 32, 1}, 4},
+        {{kDLInt, 32, 1}, 5},
+        {{kDLFloat, 32, 1}, 6},
+        {{kDLBool, 8, 1}, 7},
+        {{kDLUInt, 64, 1}, 10},
+        {{kDLInt, 64, 1}, 11},
+        {{kDLFloat, 64, 1}, 12},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        *kind = kinds[i].kind;
+        if (dlpark_dtype_equal(kinds[i].dtype, dtype))
+            return true;
+    }
+    return false;
+}
+
+/* What is in a value, whose key is right. */
+static dlpark_status gguf_write_check_items(const dlpark_file_value *value, const char *key, dlpark_error *err)
+{
+    uint8_t kind;
+
+    if (value->is_array ? value->count > GGUF_WRITE_MOST : value->count != 1)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the metadata '%s' has %zu values, expected %s", key,
+                                value->count, value->is_array ? "at most 100000000" : "one, or an array");
+    if (!gguf_write_value_kind(value->dtype, &kind))
+        return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "the metadata '%s': GGUF has no values of %s", key,
+                                dlpark_dtype_long_name(value->dtype).text);
+    for (size_t i = 0; value->dtype.code == kDLBool && i < value->count; i++)
+        if (((const unsigned char *)value->data)[i] > 1)
+            return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+                                    "the metadata '%s': byte %u is neither 0 (false) nor 1 (true)", key,
+                                    (unsigned)((const unsigned char *)value->data)[i]);
+    if (value->is_array || kind != DLPARK__GGUF_STRING) /* tokens of an array are not always characters */
+        return DLPARK_OK;
+    const dlpark_file_text *text = value->data;
+    return dlpark__utf8_check(text->text, text->nbytes) == text->nbytes
+               ? DLPARK_OK
+               : dlpark_error_set(err, DLPARK_E_ARGUMENT, "the metadata '%s' is no UTF-8", key);
+}
+
+static dlpark_status gguf_write_check_values(const dlpark_file_write_options *options, dlpark_error *err)
+{
+    for (size_t i = 0; i < options->nvalues; i++) {
+        const dlpark_file_text key = options->values[i].key;
+        if (key.nbytes == 0)
+            return dlpark_error_set(err, DLPARK_E_ARGUMENT, "typed metadata %zu has a key without letters", i);
+        if (dlpark__utf8_check(key.text, key.nbytes) != key.nbytes)
+            return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the metadata '%s' is no UTF-8",
+                                    dlpark_file_name_text(key.text, key.nbytes).text);
+        if (gguf_write_is_alignment(key))
+            return dlpark_error_set(err, DLPARK_E_ARGUMENT,
+                                    "the metadata '" DLPARK__GGUF_ALIGNMENT_KEY "' has a type, expected a text");
+        DLPARK_TRY(gguf_write_check_items(&options->values[i], dlpark_file_name_text(key.text, key.nbytes).text, err));
+    }
+    return DLPARK_OK;
+}
+
 /* ---- The header ---- */
 
 static void gguf_write_put(gguf_writer *writer, const char *bytes, size_t nbytes)
@@ -184,6 +255,41 @@ static void gguf_write_pairs(gguf_writer *writer)
     }
 }
 
+static void gguf_write_items(gguf_writer *writer, const dlpark_file_value *value, uint8_t kind)
+{
+    size_t nbytes = value->count * (value->dtype.bits / 8); /* at most 100 million numbers */
+    const dlpark_file_text *texts = value->data;
+
+    if (kind != DLPARK__GGUF_STRING) {
+        gguf_write_put(writer, value->data, nbytes);
+        if (DLPARK__IS_BIG_ENDIAN && writer->bytes != NULL)
+            dlpark__swap_numbers((unsigned char *)writer->bytes + writer->nbytes - nbytes, nbytes, value->dtype);
+        return;
+    }
+    for (size_t i = 0; i < value->count; i++)
+        (void)gguf_write_text(writer, texts[i].text, texts[i].nbytes);
+}
+
+static void gguf_write_values(gguf_writer *writer)
+{
+    const dlpark_file_write_options *options = writer->options;
+
+    for (size_t i = 0; i < options->nvalues; i++) {
+        const dlpark_file_value *value = &options->values[i];
+        uint8_t kind;
+        writer->keys[options->nmetadata + i] = gguf_write_text(writer, value->key.text, value->key.nbytes);
+        (void)gguf_write_value_kind(value->dtype, &kind);
+        if (value->is_array) {
+            gguf_write_number(writer, DLPARK__GGUF_ARRAY, 4);
+            gguf_write_number(writer, kind, 4);
+            gguf_write_number(writer, value->count, 8);
+        } else {
+            gguf_write_number(writer, kind, 4);
+        }
+        gguf_write_items(writer, value, kind);
+    }
+}
+
 static uint64_t gguf_write_padding(const gguf_writer *writer, uint64_t at)
 {
     return (writer->alignment - at % writer->alignment) % writer->alignment;
@@ -198,10 +304,11 @@ static void gguf_write_header(gguf_writer *writer)
     gguf_write_put(writer, "GGUF", 4);
     gguf_write_number(writer, 3, 4);
     gguf_write_number(writer, writer->count, 8);
-    gguf_write_number(writer, writer->options->nmetadata + is_said, 8);
+    gguf_write_number(writer, writer->options->nmetadata + writer->options->nvalues + is_said, 8);
     if (is_said)
         (void)gguf_write_alignment(writer);
     gguf_write_pairs(writer);
+    gguf_write_values(writer);
     for (size_t i = 0; i < writer->count; i++) {
         gguf_item *item = &writer->items[i];
         item->span = gguf_write_text(writer, item->name, item->name_nbytes);
@@ -276,10 +383,11 @@ static dlpark_status gguf_write_make(gguf_writer *writer, dlpark__write_plan *pl
     for (size_t i = 0; i < writer->count; i++)
         DLPARK_TRY(gguf_write_item(&writer->items[i], &parts[i], err));
     DLPARK_TRY(gguf_write_check_metadata(writer, err));
+    DLPARK_TRY(gguf_write_check_values(writer->options, err));
     DLPARK_TRY(gguf_write_head(writer, plan, err));
     DLPARK_TRY(gguf_write_unique(writer, writer->items, sizeof *writer->items, writer->count, "tensors", err));
-    DLPARK_TRY(
-        gguf_write_unique(writer, writer->keys, sizeof *writer->keys, writer->options->nmetadata, "metadata", err));
+    DLPARK_TRY(gguf_write_unique(writer, writer->keys, sizeof *writer->keys,
+                                 writer->options->nmetadata + writer->options->nvalues, "metadata", err));
     return gguf_write_places(writer, plan, err);
 }
 
@@ -287,13 +395,16 @@ dlpark_status dlpark__gguf_plan(dlpark__write_plan *plan, const dlpark_file_part
                                 const dlpark_file_write_options *options, dlpark_error *err)
 {
     gguf_writer writer = {.options = options, .count = count};
+    size_t npairs;
 
     *plan = (dlpark__write_plan){.head = NULL};
-    if (count > DLPARK__NAMES_MOST || options->nmetadata > DLPARK__NAMES_MOST)
-        return dlpark_error_set(err, DLPARK_E_LIMIT, "%zu tensors and %zu metadata, more than %zu", count,
-                                options->nmetadata, DLPARK__NAMES_MOST);
+    if (__builtin_add_overflow(options->nmetadata, options->nvalues, &npairs))
+        npairs = SIZE_MAX;
+    if (count > DLPARK__NAMES_MOST || npairs > DLPARK__NAMES_MOST)
+        return dlpark_error_set(err, DLPARK_E_LIMIT, "%zu tensors and %zu metadata, more than %zu", count, npairs,
+                                DLPARK__NAMES_MOST);
     writer.items = calloc(count + 1, sizeof *writer.items);
-    writer.keys = calloc(options->nmetadata + 1, sizeof *writer.keys);
+    writer.keys = calloc(npairs + 1, sizeof *writer.keys);
     dlpark_status status = writer.items != NULL && writer.keys != NULL ? gguf_write_make(&writer, plan, parts, err)
                                                                        : dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
     free(writer.items);

@@ -7,11 +7,13 @@
 
 /* What is written: the tensors are held until it is. */
 typedef struct files_job {
-    size_t count, nmetadata;
+    size_t count, nmetadata, nvalues;
     dlpark_tensor *tensors;
     dlpark_view *views;
     dlpark_file_part *parts;
     dlpark_file_pair *pairs;
+    dlpark_file_value *values;
+    dlpark_file_text **texts; /* of each value that has some; else NULL */
 } files_job;
 
 static void files_job_end(files_job *job)
@@ -22,6 +24,10 @@ static void files_job_end(files_job *job)
     PyMem_Free(job->views);
     PyMem_Free(job->parts);
     PyMem_Free(job->pairs);
+    for (size_t i = 0; job->texts != NULL && i < job->nvalues; i++)
+        PyMem_Free(job->texts[i]);
+    PyMem_Free(job->texts);
+    PyMem_Free(job->values);
 }
 
 static int files_read_text(PyObject *object, dlpark_file_text *text)
@@ -66,21 +72,72 @@ static int files_job_read_metadata(files_job *job, PyObject *items)
     return 0;
 }
 
-static int files_job_begin(files_job *job, PyObject *tensors, PyObject *metadata)
+/* A list of texts, or the bytes of numbers of whole bytes. */
+static int files_job_read_items(dlpark_file_value *value, dlpark_file_text **texts, PyObject *items)
 {
-    *job = (files_job){(size_t)PyList_Size(tensors), (size_t)PyList_Size(metadata), NULL, NULL, NULL, NULL};
+    char *bytes;
+    Py_ssize_t nbytes;
+
+    if (!PyList_Check(items)) {
+        if (PyBytes_AsStringAndSize(items, &bytes, &nbytes) < 0)
+            return -1;
+        value->data = bytes;
+        value->count = (size_t)nbytes / (value->dtype.bits / 8);
+        return 0;
+    }
+    value->count = (size_t)PyList_Size(items);
+    value->data = *texts = PyMem_Calloc(value->count + 1, sizeof **texts);
+    if (*texts == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (size_t i = 0; i < value->count; i++)
+        if (files_read_text(PyList_GetItem(items, (Py_ssize_t)i), &(*texts)[i]) < 0)
+            return -1;
+    return 0;
+}
+
+/* (key, code, bits, is_array, items), in tuples; of texts code and bits are 0. */
+static int files_job_read_values(files_job *job, PyObject *items)
+{
+    for (size_t i = 0; i < job->nvalues; i++) {
+        PyObject *item = PyList_GetItem(items, (Py_ssize_t)i);
+        dlpark_file_value *value = &job->values[i];
+        if (item == NULL || files_read_text(PyTuple_GetItem(item, 0), &value->key) < 0)
+            return -1;
+        value->dtype.code = (uint8_t)PyLong_AsLong(PyTuple_GetItem(item, 1));
+        value->dtype.bits = (uint8_t)PyLong_AsLong(PyTuple_GetItem(item, 2));
+        value->dtype.lanes = value->dtype.bits != 0;
+        value->is_array = PyTuple_GetItem(item, 3) == Py_True;
+        if (files_job_read_items(value, &job->texts[i], PyTuple_GetItem(item, 4)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int files_job_begin(files_job *job, PyObject *tensors, PyObject *metadata, PyObject *values)
+{
+    *job = (files_job){.count = (size_t)PyList_Size(tensors),
+                       .nmetadata = (size_t)PyList_Size(metadata),
+                       .nvalues = (size_t)PyList_Size(values)};
     job->tensors = PyMem_Calloc(job->count + 1, sizeof *job->tensors);
     job->views = PyMem_Calloc(job->count + 1, sizeof *job->views);
     job->parts = PyMem_Calloc(job->count + 1, sizeof *job->parts);
     job->pairs = PyMem_Calloc(job->nmetadata + 1, sizeof *job->pairs);
-    if (job->tensors == NULL || job->views == NULL || job->parts == NULL || job->pairs == NULL) {
+    job->values = PyMem_Calloc(job->nvalues + 1, sizeof *job->values);
+    job->texts = PyMem_Calloc(job->nvalues + 1, sizeof *job->texts);
+    if (job->tensors == NULL || job->views == NULL || job->parts == NULL || job->pairs == NULL || job->values == NULL ||
+        job->texts == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    return files_job_read_tensors(job, tensors) < 0 ? -1 : files_job_read_metadata(job, metadata);
+    if (files_job_read_tensors(job, tensors) < 0 || files_job_read_metadata(job, metadata) < 0)
+        return -1;
+    return files_job_read_values(job, values);
 }
 
-const char dlpark__py_files_save_doc[] = "save(path, [(name, capsule)], [(key, value)], format, alignment, sync)";
+const char dlpark__py_files_save_doc[] =
+    "save(path, [(name, capsule)], [(key, value)], format, alignment, sync, [(key, code, bits, is_array, items)])";
 
 PyObject *dlpark__py_files_save(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -94,9 +151,11 @@ PyObject *dlpark__py_files_save(PyObject *module, PyObject *const *args, Py_ssiz
     (void)nargs;
     if (!PyUnicode_FSConverter(args[0], &path))
         return NULL;
-    int begun = files_job_begin(&job, args[1], args[2]);
+    int begun = files_job_begin(&job, args[1], args[2], args[6]);
     options.metadata = job.pairs;
     options.nmetadata = job.nmetadata;
+    options.values = job.values;
+    options.nvalues = job.nvalues;
     options.format = (dlpark_file_format)PyLong_AsLong(args[3]);
     options.alignment_bytes = PyLong_AsSize_t(args[4]);
     options.sync = args[5] == Py_True;
