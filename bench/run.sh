@@ -30,13 +30,31 @@ if pkg-config --exists libjpeg libpng libwebp 2>/dev/null; then
 else
     say "without pictures: pkg-config does not find libjpeg, libpng and libwebp"
 fi
+# Adapters, by their pkg-config names, and those whose library tools/partner makes.
+adapters=-DDLPARK_ARROW=ON
+prefixes=
+for pair in AVFRAME:libavutil GSL:gsl VIPS:vips; do
+    if pkg-config --exists "${pair#*:}" 2>/dev/null; then
+        adapters="$adapters -DDLPARK_${pair%:*}=ON"
+    else
+        say "without the adapter of ${pair#*:}: pkg-config does not find it"
+    fi
+done
+for name in ggml onnxruntime; do
+    if folder=$(tools/partner $name); then
+        adapters="$adapters -DDLPARK_$(echo $name | tr a-z A-Z)=ON"
+        prefixes="$prefixes;$folder"
+    else
+        say "without the adapter of $name: tools/partner did not make it"
+    fi
+done
 
 mkdir -p $results
 # build SETTING...: configures and compiles; the log says why not.
 build()
 {
     cmake -S . -B $build -DCMAKE_BUILD_TYPE=Release -DDLPARK_BENCH=ON -DDLPARK_PYTHON=$python -DDLPARK_BENCH_PYTHON=$python \
-        -DDLPARK_IMAGE=$image \
+        -DDLPARK_IMAGE=$image $adapters "-DCMAKE_PREFIX_PATH=${prefixes#;}" \
         "$@" >$build/build.log 2>&1 &&
         cmake --build $build --parallel 2 >>$build/build.log 2>&1
 }
@@ -68,7 +86,7 @@ count()
 }
 
 status=0
-for program in $build/bench/bench_*; do
+for program in $build/bench/bench_* $build/bench/adapters/bench_*; do
     [ -x "$program" ] && [ -f "$program" ] || continue
     name=$(basename "$program")
     : >$results/$name.counts
