@@ -1,5 +1,5 @@
 # Each public header compiles with nothing before it, and twice; in C also under -fshort-enums. Those that include Python.h
-# are left out, aloud, where PYTHON_INCLUDE is empty.
+# are left out, aloud, where PYTHON_INCLUDE is empty, and so is that of MPI where MPI_INCLUDE is.
 #   cmake -DCOMPILERS=gcc;clang -DLANGUAGE=c -DPYTHON_INCLUDE=/usr/include/python3.11 -P alone.cmake
 include(${CMAKE_CURRENT_LIST_DIR}/compile.cmake)
 
@@ -27,7 +27,14 @@ function(needs_python header out)
 endfunction()
 
 foreach(header IN LISTS headers)
+  if(header STREQUAL "dlpark/mpi.h" AND MPI_INCLUDE STREQUAL "")
+    message(STATUS "left out, there is no mpi.h: ${header}")
+    continue()
+  endif()
   set(source -DFIRST=<${header}> ${here}/alone.c)
+  if(header STREQUAL "dlpark/mpi.h")
+    list(APPEND source -isystem ${MPI_INCLUDE})
+  endif()
   needs_python(${header} python)
   if(python AND PYTHON_INCLUDE STREQUAL "")
     message(STATUS "left out, there is no Python.h: ${header}")
