@@ -24,6 +24,9 @@ demo-onnxruntime: ## ONNX Runtime finds where somebody speaks in a sound, in ten
 demo-array-ggml: ## C arrays to ggml, which computes a network of them, and back, without a copy
 	@tools/setup demo-array-ggml demos/array-ggml/run.sh
 
+demo-mpi: ## four processes multiply by one safetensors file, each by its rows
+	@tools/setup demo-mpi demos/mpi/run.sh
+
 demo-avframe: ## a video's frames from FFmpeg to NumPy, without a copy, and a contact sheet back
 	@tools/setup demo-avframe demos/avframe/run.sh
 
