@@ -33,7 +33,7 @@ fi
 # Adapters, by their pkg-config names, and those whose library tools/partner makes.
 adapters=-DDLPARK_ARROW=ON
 prefixes=
-for pair in AVFRAME:libavutil GSL:gsl VIPS:vips; do
+for pair in AVFRAME:libavutil GSL:gsl MPI:ompi-c VIPS:vips; do
     if pkg-config --exists "${pair#*:}" 2>/dev/null; then
         adapters="$adapters -DDLPARK_${pair%:*}=ON"
     else
