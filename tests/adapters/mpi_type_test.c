@@ -1,4 +1,6 @@
 /* MPI datatypes from layouts: counts above what one call takes, and each call of MPI failing in turn. */
+#include <pthread.h>
+
 #include "mpi_made.h"
 
 #include "../../src/adapters/mpi/mpi_parts.h"
@@ -194,9 +196,34 @@ static void more_elements_than_an_int_counts(void **state)
     assert_int_equal(alive, 0);
 }
 
+static void *release_there(void *buffer)
+{
+    dlpark_mpi_release(buffer);
+    return NULL;
+}
+
+static void any_thread_may_free_the_type(void **state)
+{
+    dlpark_view view = made_view(from, DLPARK_F32, 2, (int64_t[]){3, 4}, (int64_t[]){1, 3});
+    dlpark_mpi_buffer out = DLPARK_MPI_BUFFER_EMPTY, in = DLPARK_MPI_BUFFER_EMPTY;
+    pthread_t thread;
+
+    (void)state;
+    assert_ok(dlpark_mpi_borrow(&out, &view, 0, e));
+    view.data = to;
+    assert_ok(dlpark_mpi_borrow_mut(&in, &view, 0, e));
+    assert_int_equal(alive, out.is_made + in.is_made);
+    assert_int_equal(pthread_create(&thread, NULL, release_there, &out), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(alive == 1 && out.data == NULL && !out.is_made);
+    release_there(&in);
+    assert_int_equal(alive, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_thread_may_free_the_type),
         cmocka_unit_test(counts_above_the_limit_are_nested),
         cmocka_unit_test(every_call_that_fails_leaves_nothing),
         cmocka_unit_test(more_elements_than_an_int_counts),
