@@ -148,6 +148,25 @@ static void each_call_of_the_library_may_fail(void **state)
     }
 }
 
+/* As the library does where its last allocation fails: it has called Free by then. */
+static void a_value_that_ends_before_it_is_given_leaves_the_tensor(void **state)
+{
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+    OrtValue *value = NULL;
+    float floats[6] = {0};
+
+    (void)state;
+    make_tensor(&tensor, floats, (DLDevice){kDLCPU, 0});
+    fake.fails_late = true;
+    assert_fails(DLPARK_E_FOREIGN, "planted late", dlpark_onnxruntime_export(&runtime, &value, &tensor, 0, e));
+    fake.fails_late = false;
+    assert_null(value);
+    assert_int_equal(ended, 0);
+    dlpark_tensor_release(&tensor);
+    assert_int_equal(ended, 1);
+    fake_assert_left(0);
+}
+
 static void no_memory_leaves_the_tensor(void **state)
 {
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
@@ -270,6 +289,7 @@ int main(void)
         cmocka_unit_test(shares_outlive_the_value),
         cmocka_unit_test(another_thread_may_end_it),
         cmocka_unit_test(each_call_of_the_library_may_fail),
+        cmocka_unit_test(a_value_that_ends_before_it_is_given_leaves_the_tensor),
         cmocka_unit_test(no_memory_leaves_the_tensor),
         cmocka_unit_test(sessions_compute_in_our_memory),
         cmocka_unit_test(memory_stays_flat),

@@ -19,6 +19,7 @@ typedef struct fake_state {
     long fail_at;  /* this one fails; 0: none */
     long statuses; /* alive */
     long values, infos, memories;
+    bool fails_late;           /* a value that is to be given out is made, ended again, and reported as failed */
     const char *failed;        /* the function that was made to fail */
     int type, kind, rank, has; /* what a value is said to be; -1: what it is */
 } fake_state;
@@ -92,14 +93,30 @@ FAKE_MAKER(CreateTensorWithDataAsOrtValue, values,
            (const OrtMemoryInfo *memory, void *data, size_t nbytes, const int64_t *shape, size_t ndim,
             ONNXTensorElementDataType type, OrtValue **out),
            memory, data, nbytes, shape, ndim, type, out)
-FAKE_MAKER(CreateTensorWithDataAndDeleterAsOrtValue, values,
-           (OrtAllocator * deleter, void *data, size_t nbytes, const int64_t *shape, size_t ndim,
-            ONNXTensorElementDataType type, OrtValue **out),
-           deleter, data, nbytes, shape, ndim, type, out)
 FAKE_MAKER(CreateTensorAsOrtValue, values,
            (OrtAllocator * allocator, const int64_t *shape, size_t ndim, ONNXTensorElementDataType type,
             OrtValue **out),
            allocator, shape, ndim, type, out)
+
+static OrtStatus *ORT_API_CALL fake_CreateTensorWithDataAndDeleterAsOrtValue(OrtAllocator *deleter, void *data,
+                                                                             size_t nbytes, const int64_t *shape,
+                                                                             size_t ndim,
+                                                                             ONNXTensorElementDataType type,
+                                                                             OrtValue **out)
+{
+    OrtStatus *status = fake_planted("CreateTensorWithDataAndDeleterAsOrtValue");
+
+    if (!status)
+        status = fake_counted(
+            fake.real->CreateTensorWithDataAndDeleterAsOrtValue(deleter, data, nbytes, shape, ndim, type, out));
+    if (!status && fake.fails_late) {
+        fake.real->ReleaseValue(*out);
+        *out = NULL;
+        status = fake_counted(fake.real->CreateStatus(ORT_FAIL, "planted late"));
+    }
+    fake.values += status == NULL;
+    return status;
+}
 
 static void ORT_API_CALL fake_ReleaseStatus(OrtStatus *status)
 {

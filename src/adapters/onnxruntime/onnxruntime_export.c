@@ -39,6 +39,8 @@ static void ORT_API_CALL onnxruntime_free(OrtAllocator *allocator, void *data)
     onnxruntime_owner *owner = (onnxruntime_owner *)allocator;
 
     (void)data;
+    if (!owner->managed) /* it failed after the value was there, for want of memory: the export ends the owner */
+        return;
     owner->managed->deleter(owner->managed);
     onnxruntime_drop(owner);
 }
@@ -92,7 +94,7 @@ dlpark_status dlpark_onnxruntime_export(const dlpark_onnxruntime *runtime, OrtVa
     OrtStatus *failed = runtime->api->CreateTensorWithDataAndDeleterAsOrtValue(
         &owner->allocator, view.data, (size_t)dlpark_view_nbytes(&view), view.shape, (size_t)view.ndim, type, &created);
     if (failed) {
-        onnxruntime_drop(owner); /* it does not call Free then */
+        onnxruntime_drop(owner); /* it may have called Free, which does nothing so far */
         return dlpark__onnxruntime_created(runtime, failed, "CreateTensorWithDataAndDeleterAsOrtValue", view.dtype,
                                            err);
     }
