@@ -58,6 +58,8 @@ typedef struct dlpark_ggml_object {
 /**
  * What keeps the memory of a ggml tensor, and ends with the last tensor made of it: any of the three, in this order.
  * With `release` the caller's word is taken; without it the tensor must lie in the buffer, or in the context's own memory.
+ * Memory of yours that ggml_init() was given is not the context's: ggml_free() leaves it to you, and nothing in ggml tells
+ * the two apart. Then `release` has to end it.
  */
 typedef struct dlpark_ggml_owner {
     struct ggml_backend_buffer *buffer; /**< ended by ggml_backend_buffer_free(), on any thread */
@@ -117,7 +119,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_ggml_import(dlpark_tensor *tens
  *                `ggml` as well is the caller's word, as ggml does not say where a tensor's memory comes from. Changed as
  *                by dlpark_tensor_share().
  * @param ggml    in, borrowed. As for dlpark_ggml_view_as(), with `as`.
- * @param view    out, optional. Unspecified on failure.
+ * @param view    out, optional. READ_ONLY also where `tensor` is. Unspecified on failure.
  * @param err     out, optional.
  * @return as dlpark_ggml_view_as(); DLPARK_E_ARGUMENT also for an empty `tensor`; DLPARK_E_NOT_EMPTY; DLPARK_E_MEMORY.
  */
@@ -149,7 +151,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_ggml_export(dlpark_ggml_object 
  *
  * @param type  in. What the blocks are, in ggml's name or GGUF's: "q4_0", "Q4_0".
  * @return also DLPARK_E_DTYPE (a tensor that is not u8, no such type, or one of plain elements); DLPARK_E_SHAPE (a row is
- *         not whole blocks).
+ *         not whole blocks); DLPARK_E_STRIDES (nor is what lies between the beginnings of two rows).
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_ggml_export_blocks(dlpark_ggml_object *object, dlpark_tensor *tensor,
                                                                     const char *type, uint32_t flags,

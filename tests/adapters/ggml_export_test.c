@@ -291,6 +291,14 @@ static void blocks_that_are_none(void **state)
     assert_fails(DLPARK_E_ALIGNMENT, "1 bytes past a multiple of 2",
                  dlpark_ggml_export_blocks(&object, &tensor, "q4_0", 0, e));
     dlpark_tensor_release(&tensor);
+    tensor = made_tensor(0, DLPARK_U8, 2, (int64_t[]){4, 36}, (int64_t[]){40, 1});
+    assert_fails(DLPARK_E_STRIDES, "stride[0] is 40 bytes, not whole blocks of q4_0, of 18 bytes each",
+                 dlpark_ggml_export_blocks(&object, &tensor, "q4_0", 0, e));
+    dlpark_tensor_release(&tensor);
+    tensor = made_tensor(0, DLPARK_U8, 2, (int64_t[]){4, 36}, (int64_t[]){54, 1});
+    assert_ok(dlpark_ggml_export_blocks(&object, &tensor, "q4_0", 0, e));
+    assert_true(object.ggml->nb[1] == 54 && object.ggml->ne[0] == 64);
+    dlpark_ggml_release(&object);
 }
 
 /* ---- Ends ---- */

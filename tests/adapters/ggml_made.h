@@ -13,6 +13,8 @@
 #include <ggml-cpu.h>
 #include <ggml.h>
 
+#include <dlpark/ggml.h>
+
 typedef struct made_type {
     enum ggml_type type;
     DLDataType dtype;
@@ -75,6 +77,33 @@ static inline struct ggml_context *made_context(bool no_alloc)
 {
     return ggml_init((struct ggml_init_params){
         .mem_size = 64 * ggml_tensor_overhead() + 8 * ggml_graph_overhead() + 8192, .no_alloc = no_alloc});
+}
+
+/* Two tensors in one context and one buffer. */
+typedef struct made_pair {
+    struct ggml_tensor *first;
+    struct ggml_tensor *second;
+    dlpark_ggml_owner owner;
+} made_pair;
+
+static inline made_pair made_pair_new(void)
+{
+    made_pair made = {.owner = {.context = made_context(true)}};
+    ggml_backend_t cpu = ggml_backend_cpu_init();
+
+    made.first = ggml_new_tensor_2d(made.owner.context, GGML_TYPE_F32, 3, 2);
+    made.second = ggml_new_tensor_1d(made.owner.context, GGML_TYPE_I32, 5);
+    made.owner.buffer = ggml_backend_alloc_ctx_tensors(made.owner.context, cpu);
+    ggml_backend_free(cpu);
+    memset(made.first->data, 0, ggml_nbytes(made.first));
+    memset(made.second->data, 0, ggml_nbytes(made.second));
+    return made;
+}
+
+static inline void made_pair_end(made_pair *made)
+{
+    ggml_backend_buffer_free(made->owner.buffer);
+    ggml_free(made->owner.context);
 }
 
 /* Computes one tensor, whose graph and buffer are in the context; its elements as floats. */

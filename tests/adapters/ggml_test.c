@@ -231,33 +231,6 @@ static void buffers_say_where_and_whether_to_write(void **state)
 
 /* ---- Import and share ---- */
 
-/* Two tensors in one context and one buffer. */
-typedef struct pair {
-    struct ggml_tensor *first;
-    struct ggml_tensor *second;
-    dlpark_ggml_owner owner;
-} pair;
-
-static pair pair_new(void)
-{
-    pair made = {.owner = {.context = made_context(true)}};
-    ggml_backend_t cpu = ggml_backend_cpu_init();
-
-    made.first = ggml_new_tensor_2d(made.owner.context, GGML_TYPE_F32, 3, 2);
-    made.second = ggml_new_tensor_1d(made.owner.context, GGML_TYPE_I32, 5);
-    made.owner.buffer = ggml_backend_alloc_ctx_tensors(made.owner.context, cpu);
-    ggml_backend_free(cpu);
-    memset(made.first->data, 0, ggml_nbytes(made.first));
-    memset(made.second->data, 0, ggml_nbytes(made.second));
-    return made;
-}
-
-static void pair_end(pair *made)
-{
-    ggml_backend_buffer_free(made->owner.buffer);
-    ggml_free(made->owner.context);
-}
-
 static void assert_untouched(const dlpark_ggml_owner *owner, const dlpark_ggml_owner *before)
 {
     assert_memory_equal(owner, before, sizeof *owner);
@@ -267,7 +240,7 @@ static void import_takes_what_keeps_the_memory(void **state)
 {
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     dlpark_view view;
-    pair made = pair_new();
+    made_pair made = made_pair_new();
     void *data = made.first->data;
 
     (void)state;
@@ -299,7 +272,7 @@ static void import_of_weights_says_read_only(void **state)
 {
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     dlpark_view view;
-    pair made = pair_new();
+    made_pair made = made_pair_new();
 
     (void)state;
     ggml_backend_buffer_set_usage(made.owner.buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
@@ -312,7 +285,7 @@ static void import_of_weights_says_read_only(void **state)
 static void import_wants_the_owner_of_this_memory(void **state)
 {
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
-    pair made = pair_new(), other = pair_new();
+    made_pair made = made_pair_new(), other = made_pair_new();
     dlpark_ggml_owner owner = {.buffer = other.owner.buffer, .context = made.owner.context}, before = owner;
     dlpark_view view;
 
@@ -343,8 +316,8 @@ static void import_wants_the_owner_of_this_memory(void **state)
     assert_null(view.data);
     dlpark_tensor_release(&tensor);
     ggml_free(pool);
-    pair_end(&other);
-    pair_end(&made);
+    made_pair_end(&other);
+    made_pair_end(&made);
 }
 
 static void shares_keep_the_owner_in_any_order(void **state)
@@ -354,7 +327,7 @@ static void shares_keep_the_owner_in_any_order(void **state)
         static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
         dlpark_tensor tensors[3] = {DLPARK_TENSOR_EMPTY, DLPARK_TENSOR_EMPTY, DLPARK_TENSOR_EMPTY};
         dlpark_view view;
-        pair made = pair_new();
+        made_pair made = made_pair_new();
         int32_t *data = made.second->data;
 
         made_released = 0;
@@ -377,7 +350,7 @@ static void shares_keep_the_owner_in_any_order(void **state)
 static void share_refuses_and_leaves_all(void **state)
 {
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY, part = DLPARK_TENSOR_EMPTY;
-    pair made = pair_new();
+    made_pair made = made_pair_new();
     struct ggml_tensor *first = made.first, *second = made.second;
 
     (void)state;
@@ -389,6 +362,25 @@ static void share_refuses_and_leaves_all(void **state)
     dlpark_tensor_release(&tensor);
 }
 
+static void share_of_what_is_read_only_is_read_only(void **state)
+{
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY, kept = DLPARK_TENSOR_EMPTY, part = DLPARK_TENSOR_EMPTY;
+    made_pair made = made_pair_new();
+    struct ggml_tensor *second = made.second;
+    dlpark_view view;
+
+    (void)state;
+    assert_ok(dlpark_ggml_import(&tensor, made.first, &made.owner, 0, &view, e));
+    assert_int_equal(view.flags & DLPARK_VIEW_READ_ONLY, 0);
+    view.flags |= DLPARK_VIEW_READ_ONLY;
+    assert_ok(dlpark_tensor_share(&kept, &tensor, &view, e));
+    assert_ok(dlpark_ggml_share(&part, &kept, second, 0, &view, e));
+    assert_int_equal(view.flags & DLPARK_VIEW_READ_ONLY, DLPARK_VIEW_READ_ONLY);
+    dlpark_tensor_release(&kept);
+    dlpark_tensor_release(&part);
+    dlpark_tensor_release(&tensor);
+}
+
 static void no_memory_leaves_all_as_it_was(void **state)
 {
     (void)state;
@@ -397,7 +389,7 @@ static void no_memory_leaves_all_as_it_was(void **state)
         dlpark_status status = DLPARK_E_MEMORY;
         while (status == DLPARK_E_MEMORY) {
             dlpark_tensor tensor = DLPARK_TENSOR_EMPTY, part = DLPARK_TENSOR_EMPTY;
-            pair made = pair_new();
+            made_pair made = made_pair_new();
             dlpark_ggml_owner before = made.owner;
 
             if (sharing)
@@ -410,7 +402,7 @@ static void no_memory_leaves_all_as_it_was(void **state)
             if (status != DLPARK_OK && !sharing) {
                 assert_null(tensor.managed);
                 assert_untouched(&made.owner, &before);
-                pair_end(&made);
+                made_pair_end(&made);
             }
             dlpark_tensor_release(&part);
             dlpark_tensor_release(&tensor);
@@ -433,7 +425,7 @@ static void parts_end_on_other_threads(void **state)
     for (int round = 0; round < 50; round++) {
         dlpark_tensor tensors[2] = {DLPARK_TENSOR_EMPTY, DLPARK_TENSOR_EMPTY};
         pthread_t threads[2];
-        pair made = pair_new();
+        made_pair made = made_pair_new();
 
         made_released = 0;
         made.owner.release = made_end;
@@ -486,6 +478,7 @@ int main(void)
         cmocka_unit_test(import_wants_the_owner_of_this_memory),
         cmocka_unit_test(shares_keep_the_owner_in_any_order),
         cmocka_unit_test(share_refuses_and_leaves_all),
+        cmocka_unit_test(share_of_what_is_read_only_is_read_only),
         cmocka_unit_test(no_memory_leaves_all_as_it_was),
         cmocka_unit_test(parts_end_on_other_threads),
         cmocka_unit_test(many_round_trips_need_no_more_memory),

@@ -95,6 +95,7 @@ dlpark_status dlpark_ggml_share(dlpark_tensor *part, dlpark_tensor *tensor, cons
     DLPARK_TRY(dlpark_ggml_view_as(&found, ggml, as, err));
     DLPARK_TRY(dlpark_tensor_share(&keeper, tensor, NULL, err));
     dlpark_tensor_desc desc = gg_describe(&found);
+    desc.flags |= keeper.managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY; /* what ggml's buffer does not say */
     desc.owner = keeper.managed;
     desc.release = gg_share_end;
     dlpark_status status = dlpark_tensor_new(part, &desc, view, err);

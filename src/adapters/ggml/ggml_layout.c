@@ -27,28 +27,40 @@ static dlpark_status gg_count_row(const dlpark_view *view, enum ggml_type type, 
     return DLPARK_OK;
 }
 
-/* One stride in bytes. Those of extents of 1, and without elements, mean nothing and become what ggml would say. */
-static dlpark_status gg_fill_stride(struct ggml_tensor *to, const dlpark_view *view, int i, bool empty,
-                                    dlpark_error *err)
+/* A stride that means nothing, of an extent of 1 or without elements: what ggml would say. */
+static dlpark_status gg_fill_idle_stride(struct ggml_tensor *to, int i, dlpark_error *err)
+{
+    int64_t before = i == 1 ? to->ne[0] / ggml_blck_size(to->type) : to->ne[i - 1];
+
+    if (__builtin_mul_overflow(to->nb[i - 1], before, &to->nb[i]))
+        return dlpark_error_set(err, DLPARK_E_OVERFLOW,
+                                "nb[%d] would be %" PRId64 " times %zu bytes, more than the address space", i, before,
+                                to->nb[i - 1]);
+    return DLPARK_OK;
+}
+
+/* One stride, in bytes. Rows of blocks begin at whole blocks: some of ggml's loops count rows in them. */
+static dlpark_status gg_fill_stride(struct ggml_tensor *to, const dlpark_view *view, int i, dlpark_error *err)
 {
     int32_t dim = view->ndim - 1 - i;
-    size_t size = dlpark_dtype_nbits(view->dtype) / 8;
-    bool odd;
+    size_t size = dlpark_dtype_nbits(view->dtype) / 8, block = ggml_type_size(to->type);
 
-    if (empty || dim < 0 || view->shape[dim] == 1) {
-        int64_t before = i == 1 ? to->ne[0] / ggml_blck_size(to->type) : to->ne[i - 1];
-        odd = __builtin_mul_overflow(to->nb[i - 1], before, &to->nb[i]);
-    } else if (view->strides[dim] < 1) {
+    if (view->strides[dim] < 1)
         return dlpark_error_set(err, DLPARK_E_STRIDES,
                                 "stride[%" PRId32 "] is %" PRId64
                                 ": ggml has none below 0 and takes 0 for a transposed "
                                 "tensor; the %" PRId64 " bytes would have to be copied by dlpark_copy()",
                                 dim, view->strides[dim], dlpark_view_nbytes(view));
-    } else {
-        odd = __builtin_mul_overflow(view->strides[dim], size, &to->nb[i]);
-    }
-    if (odd)
-        return dlpark_error_set(err, DLPARK_E_OVERFLOW, "nb[%d] would leave the address space", i);
+    if (__builtin_mul_overflow(view->strides[dim], size, &to->nb[i]))
+        return dlpark_error_set(err, DLPARK_E_OVERFLOW,
+                                "stride[%" PRId32 "] is %" PRId64 " elements of %zu bytes, more than the address space",
+                                dim, view->strides[dim], size);
+    if (to->nb[i] % block != 0)
+        return dlpark_error_set(err, DLPARK_E_STRIDES,
+                                "stride[%" PRId32
+                                "] is %zu bytes, not whole blocks of %s, of %zu bytes each; the %" PRId64
+                                " bytes would have to be copied by dlpark_copy()",
+                                dim, to->nb[i], ggml_type_name(to->type), block, dlpark_view_nbytes(view));
     return DLPARK_OK;
 }
 
@@ -80,7 +92,10 @@ static dlpark_status gg_fill_layout(struct ggml_tensor *to, const dlpark_view *v
     for (int i = 1; i < GGML_MAX_DIMS; i++) {
         int32_t dim = view->ndim - 1 - i;
         to->ne[i] = dim >= 0 ? view->shape[dim] : 1;
-        DLPARK_TRY(gg_fill_stride(to, view, i, empty, err));
+        if (empty || to->ne[i] == 1)
+            DLPARK_TRY(gg_fill_idle_stride(to, i, err));
+        else
+            DLPARK_TRY(gg_fill_stride(to, view, i, err));
     }
     return DLPARK_OK;
 }
