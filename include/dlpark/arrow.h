@@ -85,7 +85,7 @@ struct ArrowDeviceArray {
  * @param schema  in, borrowed until the call returns. Not released.
  * @param array   in, borrowed. Not released. A validity bitmap is read where nobody counted the nulls.
  * @param err     out, optional. Names the type, the element that is null, or the field with its value.
- * @return DLPARK_OK; DLPARK_E_ARGUMENT (NULL or released; schema and array contradict each other or themselves; an
+ * @return DLPARK_OK; DLPARK_E_ARGUMENT (NULL, released or moved out; schema and array contradict each other or themselves; an
  *         element is null); DLPARK_E_DTYPE (a type that is no number); and as dlpark_check().
  * Threads: any, as long as nobody changes schema or array meanwhile.
  */
@@ -131,7 +131,8 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_arrow_import_device(dlpark_tens
  * @param tensor  in, out. Host accessible. Empty on success, unchanged on failure.
  * @param err     out, optional. Names what Arrow cannot say, or what would have to be copied.
  * @return DLPARK_OK; DLPARK_E_ARGUMENT (NULL or empty tensor); DLPARK_E_RANK (0, or above 1 with bool);
- *         DLPARK_E_DTYPE (complex, bfloat16, less than 8 bits, lanes ...); DLPARK_E_LAYOUT; DLPARK_E_DEVICE;
+ *         DLPARK_E_DTYPE (complex, bfloat16, less than 8 bits, lanes ...); DLPARK_E_LAYOUT; DLPARK_E_OVERFLOW (a row of
+ *         more than 2^31-1 elements, which are the lists of Arrow); DLPARK_E_DEVICE;
  *         DLPARK_E_MEMORY.
  * Ownership: nobody may write to what Arrow holds; a view that the caller kept must not be written through any more.
  * Threads:   any.

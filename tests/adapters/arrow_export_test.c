@@ -222,6 +222,40 @@ static void what_arrow_cannot_say_is_refused(void **state)
     assert_fails(DLPARK_E_ARGUMENT, "empty", dlpark_arrow_export(&schema, &array, &tensor, e));
 }
 
+/* Without elements, as nobody has memory for the others. */
+static void rows_have_as_many_elements_as_a_list(void **state)
+{
+    static const struct {
+        int64_t shape[4];
+        const char *says;
+    } rows[] = {
+        {{0, INT64_C(3037000500), INT64_C(3037000500), 1}, "3037000500"},
+        {{0, 1 << 20, 1 << 12, 1}, "a row has 4294967296 elements, and a list of Arrow at most 2147483647"},
+        {{0, INT32_MAX, 1, 1}, NULL},
+        {{2, 0, INT64_C(1) << 40, INT64_C(1) << 40}, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
+        struct ArrowSchema schema;
+        struct ArrowArray array;
+        dlpark_view view;
+        make_tensor(&tensor, DLPARK_F32, 4, rows[i].shape, NULL);
+        if (rows[i].says) {
+            assert_fails(DLPARK_E_OVERFLOW, rows[i].says, dlpark_arrow_export(&schema, &array, &tensor, e));
+            dlpark_tensor_release(&tensor);
+            continue;
+        }
+        assert_ok(dlpark_arrow_export(&schema, &array, &tensor, e));
+        assert_ok(dlpark_arrow_view(&view, &schema, &array, e));
+        assert_memory_equal(view.shape, rows[i].shape, sizeof rows[i].shape);
+        assert_int_equal(view.flags, DLPARK_VIEW_READ_ONLY);
+        schema.release(&schema);
+        array.release(&array);
+    }
+}
+
 static void other_devices_are_said(void **state)
 {
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
@@ -380,6 +414,7 @@ int main(void)
         cmocka_unit_test(sixty_four_dimensions_pass),
         cmocka_unit_test(what_would_have_to_be_copied_is_refused),
         cmocka_unit_test(what_arrow_cannot_say_is_refused),
+        cmocka_unit_test(rows_have_as_many_elements_as_a_list),
         cmocka_unit_test(other_devices_are_said),
         cmocka_unit_test(children_may_be_moved_out),
         cmocka_unit_test(without_memory_nothing_changes),

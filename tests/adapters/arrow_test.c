@@ -117,9 +117,11 @@ static void nulls_that_are_not_meant_do_not_matter(void **state)
     producer.buffers[0][0] = "\x00\x0E";
     assert_ok(dlpark_arrow_view(&view, &producer.schema, &producer.array, e));
     producer.buffers[0][0] = "\xFF\xFB";
-    assert_fails(DLPARK_E_ARGUMENT, "element 1 is null", dlpark_arrow_view(&view, &producer.schema, &producer.array, e));
+    assert_fails(DLPARK_E_ARGUMENT, "element 1 is null",
+                 dlpark_arrow_view(&view, &producer.schema, &producer.array, e));
     producer.array.null_count = 1;
-    assert_fails(DLPARK_E_ARGUMENT, "element 1 is null", dlpark_arrow_view(&view, &producer.schema, &producer.array, e));
+    assert_fails(DLPARK_E_ARGUMENT, "element 1 is null",
+                 dlpark_arrow_view(&view, &producer.schema, &producer.array, e));
     producer.array.null_count = 0;
     assert_ok(dlpark_arrow_view(&view, &producer.schema, &producer.array, e));
     /* A null within a list that no list means: the second of three numbers, lists of one from the third on. */
@@ -272,6 +274,12 @@ static void arrays_that_contradict_themselves_are_refused(void **state)
     BROKEN("n_children of the type is 0", producer.schema.n_children = 0);
     BROKEN("n_children of the type is 1", producer.schema_children[0] = NULL);
     BROKEN("n_children of the type is 1", producer.schema.children = NULL);
+    BROKEN("there is no bitmap, and null_count is 2", producer.array.null_count = 2);
+    BROKEN("there is no bitmap, and null_count is -7", producer.child_array[0].null_count = -7);
+    BROKEN("has a dictionary, and its type none", producer.child_array[0].dictionary = &producer.array);
+    BROKEN("child of the array of type \"+w:2\" is released", producer.child_array[0].release = NULL);
+    BROKEN("child of the schema of type \"+w:2\" is released", producer.child_schema[0].release = NULL);
+    BROKEN("child of the schema", producer.child_schema[0].format = NULL);
     BROKEN("schema is released", producer.schema.release = NULL);
     BROKEN("array is released", producer.array.release = NULL);
     make_flat(&producer, "f", 3, NULL);

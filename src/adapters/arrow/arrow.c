@@ -53,12 +53,25 @@ static dlpark_status arrow_check_nulls(const arrow_walk *walk, dlpark_error *err
     const struct ArrowArray *array = walk->array;
     const void *bits = array->n_buffers > 0 && array->buffers ? array->buffers[0] : NULL;
 
+    if (array->null_count < -1 || (array->null_count > 0 && !bits))
+        return arrow_contradiction(walk->schema, bits ? "null_count is" : "there is no bitmap, and null_count is",
+                                   array->null_count, err);
     if (array->null_count == 0 || !bits || walk->count == 0)
         return DLPARK_OK;
     if (dlpark_device_is_host_accessible(walk->device) || array->null_count < 0)
         return arrow_search_null(walk, bits, err); /* of the elements that are meant: others may be null */
     return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%" PRId64 " of %" PRId64 " elements are null", array->null_count,
                             array->length);
+}
+
+/* A child may have been moved out by somebody, who ends it when he likes. */
+static dlpark_status arrow_check_child(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                                       dlpark_error *err)
+{
+    if (schema->children[0]->release && schema->children[0]->format && array->children[0]->release)
+        return DLPARK_OK;
+    return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the child of the %s of type \"%s\" is released or was moved out",
+                            array->children[0]->release ? "schema" : "array", schema->format);
 }
 
 /* Whether the elements that are meant lie within the array, and its counts are possible. */
@@ -80,6 +93,11 @@ static dlpark_status arrow_check_level(const arrow_walk *walk, int64_t n_buffers
     if (walk->schema->n_children != n_children ||
         (n_children && (!walk->schema->children || !walk->schema->children[0])))
         return arrow_contradiction(walk->schema, "n_children of the type is", walk->schema->n_children, err);
+    if (n_children)
+        DLPARK_TRY(arrow_check_child(walk->schema, walk->array, err));
+    if (array->dictionary && !walk->schema->dictionary)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the array of type \"%s\" has a dictionary, and its type none",
+                                walk->schema->format);
     return arrow_check_nulls(walk, err);
 }
 
@@ -171,7 +189,9 @@ static dlpark_status arrow_finish(arrow_walk *walk, const arrow_shape *shape, dl
         return arrow_contradiction(walk->schema, "its offset is", walk->array->offset, err);
     memcpy(&tensor.data, &walk->array->buffers[1], sizeof tensor.data); /* not const there; the view is READ_ONLY */
     tensor.byte_offset = tensor.data ? offset : 0;
-    return dlpark_check(&tensor, DLPACK_FLAG_BITMASK_READ_ONLY, view, err);
+    DLPARK_TRY(dlpark_check(&tensor, DLPACK_FLAG_BITMASK_READ_ONLY, view, err));
+    view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE;
+    return DLPARK_OK;
 }
 
 static dlpark_status arrow_view_on(dlpark_view *view, const struct ArrowSchema *schema, const struct ArrowArray *array,

@@ -64,19 +64,32 @@ static DLPARK_COLD dlpark_status arrow_refuse_layout(const dlpark_view *view, in
                             (int)at, (long long)view->strides[at], (long long)expected);
 }
 
-/* What the rows of a tensor are, from the second dimension on; refuses what would have to be copied. */
+/* How many elements a row has: the size of a list, which Arrow keeps in 32 bits. */
+static dlpark_status arrow_row_size(const dlpark_view *view, int64_t *size, dlpark_error *err)
+{
+    DLPARK_TRY(dlpark_layout_numel(view->ndim - 1, view->shape + 1, size, err));
+    if (*size > INT32_MAX)
+        return dlpark_error_set(err, DLPARK_E_OVERFLOW, "a row has %lld elements, and a list of Arrow at most %ld",
+                                (long long)*size, (long)INT32_MAX);
+    return DLPARK_OK;
+}
+
+/* What the rows of a tensor are, from the second dimension on; refuses what would have to be copied. Without elements no
+ * stride means anything. */
 static dlpark_status arrow_find_rows(const dlpark_view *view, arrow_shape *row, dlpark_error *err)
 {
-    int64_t compact[DLPARK_MAX_NDIM], expected;
-    const int64_t *strides = view->strides;
-    bool empty = dlpark_view_numel(view) == 0;
+    int64_t size, expected;
 
-    DLPARK_TRY(dlpark_layout_compact_strides(view->ndim, view->shape, compact, err));
-    if (empty)
-        strides = compact;
-    else if (view->shape[0] > 1 && strides[0] != compact[0])
-        return arrow_refuse_layout(view, 0, compact[0], err);
-    int32_t fault = dlpark__arrow_permutation_find(view->ndim - 1, view->shape + 1, strides + 1, row, &expected);
+    DLPARK_TRY(arrow_row_size(view, &size, err));
+    if (view->shape[0] == 0 || size == 0) {
+        row->ndim = view->ndim - 1;
+        row->permutation_ndim = 0;
+        memcpy(row->shape, view->shape + 1, sizeof *row->shape * (size_t)row->ndim);
+        return DLPARK_OK;
+    }
+    if (view->shape[0] > 1 && view->strides[0] != size)
+        return arrow_refuse_layout(view, 0, size, err);
+    int32_t fault = dlpark__arrow_permutation_find(view->ndim - 1, view->shape + 1, view->strides + 1, row, &expected);
     return fault < 0 ? DLPARK_OK : arrow_refuse_layout(view, 1 + fault, expected, err);
 }
 
