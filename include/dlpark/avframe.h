@@ -124,7 +124,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_avframe_share(dlpark_tensor *te
  * Takes a frame: the tensor ends it, on whatever thread. For several parts share each, or share the tensor.
  *
  * @param tensor  out. Must be empty; stays so on failure. READ_ONLY unless the frame had the only references to its
- *                buffers; then it says IS_COPIED: nobody else sees the memory.
+ *                buffers. Never IS_COPIED: what libavutil has not counted may see the memory too.
  * @param frame   in, out. *frame is NULL on success, and still the caller's, unchanged, on failure.
  * @param part    in. As for dlpark_avframe_view().
  * @param view    out, optional.

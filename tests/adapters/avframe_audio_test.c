@@ -115,6 +115,16 @@ static void hostile_sounds(void **state)
     frame->linesize[0] = 0;
     assert_fails(DLPARK_E_ARGUMENT, "the rows of plane 0 take the bytes 0 to 8589934588, and its buffer has 0 to",
                  dlpark_avframe_view(&view, frame, 0, e));
+    frame->format = AV_SAMPLE_FMT_DBL;
+    frame->ch_layout.nb_channels = INT32_MAX;
+    assert_fails(DLPARK_E_ARGUMENT, "dbl: 2147483647 samples of 2147483647 channels are more than 63 bits count",
+                 dlpark_avframe_view(&view, frame, 0, e));
+    frame->format = AV_SAMPLE_FMT_S16P;
+    frame->nb_samples = 10;
+    frame->ch_layout.nb_channels = 12;
+    assert_fails(DLPARK_E_ARGUMENT, "s16p: plane 8 is wanted, and extended_data has 8",
+                 dlpark_avframe_view(&view, frame, 8, e));
+    frame->format = AV_SAMPLE_FMT_S16;
     frame->nb_samples = 100;
     frame->ch_layout.nb_channels = 0;
     assert_fails(DLPARK_E_ARGUMENT, "s16: the frame has 0 channels", dlpark_avframe_view(&view, frame, 0, e));

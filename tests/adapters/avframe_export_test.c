@@ -268,6 +268,11 @@ static void padding_is_shown_or_refused(void **state)
                  dlpark_avframe_export_planes(&frame, &tensor, 1, AV_PIX_FMT_RGB24, &options, e));
     assert_non_null(tensor.managed);
     dlpark_tensor_release(&tensor);
+
+    static const given_desc row = {U8, 3, {1, 5, 3}, .strides = {0}}; /* no second one begins anywhere */
+    given_make(&tensor, &row);
+    assert_ok(dlpark_avframe_export_planes(&frame, &tensor, 1, AV_PIX_FMT_RGB24, &options, e));
+    av_frame_free(&frame);
 }
 
 /* ---- Who may write, and who ends it ---- */

@@ -20,7 +20,7 @@ static void views_say_whether_they_may_be_written(void **state)
     assert_int_equal(view.flags, 0);
     AVFrame *clone = av_frame_clone(frame);
     assert_ok(dlpark_avframe_view(&view, frame, 0, e));
-    assert_true(view.flags & DLPARK_VIEW_READ_ONLY);
+    assert_int_equal(view.flags, DLPARK_VIEW_READ_ONLY);
     av_frame_free(&clone);
     av_frame_free(&frame);
 
@@ -253,8 +253,7 @@ static void imports_take_the_frame(void **state)
         assert_null(frame);
         assert_ptr_equal(view.data, memory);
         assert_int_equal(view.flags, kind == 0 ? 0 : DLPARK_VIEW_READ_ONLY);
-        assert_int_equal(tensor.managed->flags,
-                         kind == 0 ? DLPACK_FLAG_BITMASK_IS_COPIED : DLPACK_FLAG_BITMASK_READ_ONLY);
+        assert_int_equal(tensor.managed->flags, kind == 0 ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY);
         assert_int_equal(made_ends, 0);
         release_elsewhere(&tensor);
         assert_int_equal(made_ends, other ? 0 : 1);
@@ -302,7 +301,7 @@ static void no_memory_leaves_nothing(void **state)
     assert_true(nth >= (made_fails_in_libavutil() ? 4 : 2)); /* the clone, its reference, the tensor, and then none */
     dlpark_tensor_release(&tensor);
 
-    failing_alloc_arm(1);
+    failing_alloc_arm_from(1); /* a usual tensor is asked for twice */
     assert_int_equal(dlpark_avframe_import(&tensor, &frame, 0, NULL, &err), DLPARK_E_MEMORY);
     failing_alloc_arm(0);
     assert_ptr_equal(frame, kept);

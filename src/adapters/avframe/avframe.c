@@ -91,6 +91,9 @@ static dlpark_status avframe_find_sound(const AVFrame *frame, int32_t part, avfr
                                         dlpark_error *err)
 {
     DLPARK_TRY(dlpark__avframe_audio_layout(layout, frame, part, err));
+    if (layout->plane >= AV_NUM_DATA_POINTERS && frame->extended_data == frame->data)
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: plane %d is wanted, and extended_data has %d",
+                                layout->format, (int)layout->plane, AV_NUM_DATA_POINTERS);
     *data = frame->extended_data ? frame->extended_data[layout->plane] : NULL;
     if (!*data)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: extended_data[%d] is NULL", layout->format,
@@ -129,7 +132,10 @@ dlpark_status dlpark_avframe_view(dlpark_view *view, const struct AVFrame *frame
                        .dtype = layout.dtype,
                        .shape = layout.shape,
                        .strides = layout.strides};
-    DLPARK_TRY(dlpark_check(&tensor, frame->buf[0] && !is_writable ? DLPARK_VIEW_READ_ONLY : 0, view, err));
+    bool read_only = frame->buf[0] && !is_writable;
+    DLPARK_TRY(dlpark_check(&tensor, read_only ? DLPARK_VIEW_READ_ONLY : 0, view, err));
+    if (read_only)
+        view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE;
     return is_writable ? dlpark_view_allow_write(view, err) : DLPARK_OK;
 }
 
@@ -202,7 +208,8 @@ dlpark_status dlpark_avframe_import(dlpark_tensor *tensor, struct AVFrame **fram
     if (!frame)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the frame is NULL");
     DLPARK_TRY(avframe_check(tensor, *frame, part, &layout, &data, err));
-    uint64_t flags = avframe_is_writable(*frame) ? DLPARK_TENSOR_CLAIM_COPIED : DLPARK_TENSOR_READ_ONLY;
+    /* Never IS_COPIED: libavutil counts its own references, and a buffer may be around memory that others see. */
+    uint64_t flags = avframe_is_writable(*frame) ? 0 : DLPARK_TENSOR_READ_ONLY;
     DLPARK_TRY(avframe_own(tensor, *frame, &layout, data, flags, view, err));
     *frame = NULL;
     return DLPARK_OK;

@@ -57,7 +57,9 @@ dlpark_status dlpark__avframe_audio_layout(avframe_layout *layout, const AVFrame
     layout->strides[0] = together;
     layout->strides[1] = 1;
     layout->offset_nbytes = is_planar ? 0 : (is_component ? number : 0) * nbytes;
-    layout->row_nbytes = layout->shape[0] * together * nbytes;
+    if (__builtin_mul_overflow(layout->shape[0] * together, nbytes, &layout->row_nbytes))
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "%s: %d samples of %d channels are more than 63 bits count",
+                                layout->format, frame->nb_samples, (int)channels);
     return DLPARK_OK;
 }
 

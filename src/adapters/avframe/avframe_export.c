@@ -67,7 +67,8 @@ static dlpark_status export_check_padding(const export_picture *picture, const a
             "make it larger, and name width and height",
             layout->format, (long long)missing, (int)layout->plane, (int)picture->options->require_padding,
             (long long)(given->past - past));
-    if (alignment > 1 && ((uintptr_t)plane->data % (uintptr_t)alignment != 0 || pitch % alignment != 0))
+    if (alignment > 1 &&
+        ((uintptr_t)plane->data % (uintptr_t)alignment != 0 || (layout->shape[0] > 1 && pitch % alignment != 0)))
         return dlpark_error_set(
             err, DLPARK_E_ALIGNMENT, "%s: plane %d begins at %p with rows of %lld bytes, and %lld is asked for",
             layout->format, (int)layout->plane, (void *)plane->data, (long long)pitch, (long long)alignment);
