@@ -60,7 +60,7 @@ void __wrap_gsl_vector_free(gsl_vector *vector)
         assert_true(dlpark_dtype_equal(view.dtype, dtype_expected));                                                   \
         passage_report("gsl", PASSAGE_IN, view.dtype, "matrix with gaps between rows", DLPARK_OK);                     \
         assert_ok(dlpark_gsl_view(&view, untouched, e));                                                               \
-        assert_true(view.flags &DLPARK_VIEW_READ_ONLY);                                                                \
+        assert_int_equal(view.flags, DLPARK_VIEW_READ_ONLY);                                                           \
         vector_type##_free(v);                                                                                         \
         matrix_type##_free(m);                                                                                         \
     }
@@ -111,7 +111,7 @@ static void views_of_rows_columns_and_parts(void **state)
     assert_ok(dlpark_gsl_view(&view, &diagonal.vector, e));
     assert_layout(&view, 1, (int64_t[]){3}, (int64_t[]){5});
     assert_ok(dlpark_gsl_view(&view, &row.vector, e));
-    assert_true(view.flags & DLPARK_VIEW_READ_ONLY);
+    assert_int_equal(view.flags, DLPARK_VIEW_READ_ONLY);
     assert_true(*(double *)view.data == 4);
     assert_ok(dlpark_gsl_view(&view, &imaginary.vector, e));
     assert_layout(&view, 1, (int64_t[]){3}, (int64_t[]){2});

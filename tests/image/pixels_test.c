@@ -297,7 +297,8 @@ static void letters_that_are_none_are_refused(void **state)
     HOSTILE(DLPARK_E_ARGUMENT, "channels begins with \"RRRRRRRR\"", NULL, memset(pixels.channels, 'R', 8));
     HOSTILE(DLPARK_E_ARGUMENT, "channels is \"RGR\", with R twice", NULL, pixels.channels[2] = 'R');
     HOSTILE(DLPARK_E_ARGUMENT, "wanted begins with \"\"", "", (void)0);
-    HOSTILE(DLPARK_E_ARGUMENT, "wanted begins with \"\"", NULL, memcpy(pixels.channels, "XXX", 3));
+    HOSTILE(DLPARK_E_ARGUMENT, "channels is \"XXX\", which are of no meaning all", NULL,
+            memcpy(pixels.channels, "XXX", 3));
     HOSTILE(DLPARK_E_ARGUMENT, "wanted begins with \"RGb\"", "RGb", (void)0);
     HOSTILE(DLPARK_E_ARGUMENT, "wanted begins with \"BGRBGRBG\"", "BGRBGRBGR", (void)0);
     HOSTILE(DLPARK_E_ARGUMENT, "\"RGBA\" is wanted, and there is no channel A in \"RGB\"", "RGBA", (void)0);

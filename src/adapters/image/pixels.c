@@ -236,6 +236,9 @@ static dlpark_status pixels_describe(const dlpark_pixels *pixels, const char *wa
     pixels_read_axes(pixels, letters, axes);
     DLPARK_TRY(pixels_check_axes(pixels, axes, err));
     pixels_want_all(pixels->channels, all);
+    if (!wanted && all[0] == '\0')
+        return dlpark_error_set(err, DLPARK_E_ARGUMENT, "channels is \"%s\", which are of no meaning all",
+                                pixels->channels);
     DLPARK_TRY(pixels_find_channels(pixels, wanted ? wanted : all, &count, &first, &step, err));
 
     const image_axes order = dlpark__image_axes(layout);

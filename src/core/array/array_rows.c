@@ -35,7 +35,10 @@ static dlpark_status array_check_row(const array_sides *sides, int64_t i, dlpark
     if (described.data == NULL)
         return dlpark_error_set(err, DLPARK_E_DATA, "rows[%lld] is NULL although it has %lld elements", (long long)i,
                                 (long long)columns);
-    DLPARK_TRY(dlpark_check(&described, view->flags & DLPARK_VIEW_PADDED, row, err));
+    if (dlpark_check(&described, view->flags & DLPARK_VIEW_PADDED, row, NULL) != DLPARK_OK)
+        return dlpark_error_set(err, DLPARK_E_OVERFLOW,
+                                "rows[%lld] at %p leaves the address space with its %lld elements", (long long)i,
+                                described.data, (long long)columns);
     row->strides[0] = 1;
     row->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE;
     if (dlpark__view_meets(row, view))
