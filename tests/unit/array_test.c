@@ -306,6 +306,20 @@ static dlpark_view cells_view(int64_t offset, int64_t rows, int64_t columns, int
     return view;
 }
 
+static void refused_with_strides_as_without(void **state)
+{
+    dlpark_view view;
+    int64_t shape[] = {2, 3}, strides[] = {INT64_MAX / 4, 1};
+    dlpark_tensor_desc desc = {.data = cells, .dtype = DLPARK_I32, .ndim = 2, .shape = DLPARK_DIMS(shape)};
+
+    (void)state;
+    desc.strides = DLPARK_DIMS(strides);
+    assert_fails(DLPARK_E_OVERFLOW, "", dlpark_array_view(&view, &desc, e));
+    desc.data = NULL;
+    strides[0] = 3;
+    assert_fails(DLPARK_E_DATA, "", dlpark_array_view(&view, &desc, e));
+}
+
 static void elements_of_every_stride(void **state)
 {
     (void)state;
@@ -445,6 +459,7 @@ int main(void)
         TEST(strides_by_counting),
         TEST(strides_of_low_rank_and_in_place),
         TEST(strides_refused),
+        TEST(refused_with_strides_as_without),
         TEST(elements_of_every_stride),
         TEST(overlap_by_marking),
         TEST(overlap_that_cannot_be_told),

@@ -646,6 +646,9 @@ static void one_pass_and_the_general_way_agree(void **state)
             view.dtype = DLPARK_I32;
             compare_both_ways(words[w], &view);
             view.dtype = DLPARK_F32;
+            view.device.device_type = (DLDeviceType)99;
+            compare_both_ways(words[w], &view);
+            view.device.device_type = kDLCPU;
             for (uint32_t flag = 1; flag <= 8; flag *= 2) {
                 view.flags = flag;
                 compare_both_ways(words[w], &view);

@@ -231,7 +231,6 @@ STEP_OF(step_odd_of_u64, uint32_t, uint64_t, step_odd_of_integer(in, 0))
 
 STEP_OF(step_float8_of_i16, uint8_t, int16_t, step_narrow(params, step_bits(in)))
 STEP_OF(step_float16_of_i16, uint16_t, int16_t, step_narrow(params, step_bits(in)))
-STEP_OF(step_float8_of_i32, uint8_t, int32_t, step_narrow(params, step_odd_of_signed(in)))
 STEP_OF(step_float16_of_i32, uint16_t, int32_t, step_narrow(params, step_odd_of_signed(in)))
 
 /* ---- To integers ---- */
@@ -336,7 +335,6 @@ const dlpark__cast_step dlpark__cast_generic[DLPARK__CAST_STEPS] = {
     [DLPARK__CAST_FLOAT16_OF_FLOAT16] = step_float16_of_float16,
     [DLPARK__CAST_FLOAT8_OF_I16] = step_float8_of_i16,
     [DLPARK__CAST_FLOAT16_OF_I16] = step_float16_of_i16,
-    [DLPARK__CAST_FLOAT8_OF_I32] = step_float8_of_i32,
     [DLPARK__CAST_FLOAT16_OF_I32] = step_float16_of_i32,
     [DLPARK__CAST_TABLE] = step_table,
     [DLPARK__CAST_TABLE_16] = step_table_16,
