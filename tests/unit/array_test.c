@@ -318,6 +318,8 @@ static void refused_with_strides_as_without(void **state)
     desc.data = NULL;
     strides[0] = 3;
     assert_fails(DLPARK_E_DATA, "", dlpark_array_view(&view, &desc, e));
+    desc.strides.values = NULL;
+    assert_fails(DLPARK_E_DATA, "", dlpark_array_view(&view, &desc, e));
 }
 
 static void elements_of_every_stride(void **state)
