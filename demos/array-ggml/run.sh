@@ -6,16 +6,7 @@ root=$(cd "$here/../.." && pwd)
 work=$root/build/demo/array-ggml
 mkdir -p "$work"
 
-# quietly LOG COMMAND...: shows the log when it fails.
-quietly()
-{
-    log=$work/$1.log
-    shift
-    "$@" >"$log" 2>&1 || {
-        tail -n 40 "$log" >&2
-        exit 1
-    }
-}
+. "$here/../quietly.sh"
 
 ggml=$("$root/tools/partner" ggml)
 quietly configure cmake -S "$root" -B "$work/library" -DCMAKE_BUILD_TYPE=Release -DDLPARK_GGML=ON \

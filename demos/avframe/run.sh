@@ -7,17 +7,7 @@ root=$(cd "$here/../.." && pwd)
 work=$root/build/demo/avframe
 mkdir -p "$work"
 
-# quietly LOG COMMAND...: shows the log when it fails.
-quietly()
-{
-    log=$work/$1.log
-    shift
-    "$@" >"$log" 2>&1 || {
-        tail -n 40 "$log" >&2
-        echo "failed: $*" >&2
-        exit 1
-    }
-}
+. "$here/../quietly.sh"
 
 quietly configure cmake -S "$root" -B "$work/dlpark" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
     -DDLPARK_AVFRAME=ON -DDLPARK_KIT=ON -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_INSTALL_RPATH="\$ORIGIN"

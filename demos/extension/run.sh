@@ -12,17 +12,7 @@ venv=$work/venv
 packages=$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 mkdir -p "$work"
 
-# quietly LOG COMMAND...: shows the log when it fails.
-quietly()
-{
-    log=$work/$1.log
-    shift
-    "$@" >"$log" 2>&1 || {
-        tail -n 40 "$log" >&2
-        echo "failed: $*" >&2
-        return 1
-    }
-}
+. "$here/../quietly.sh"
 
 # The environment's own Python, with the tools of the one that runs this, but without a network.
 pip()

@@ -7,16 +7,7 @@ root=$(cd "$here/../.." && pwd)
 work=$root/build/demo/mpi
 mkdir -p "$work"
 
-# quietly LOG COMMAND...: shows the log when it fails.
-quietly()
-{
-    log=$work/$1.log
-    shift
-    "$@" >"$log" 2>&1 || {
-        tail -n 40 "$log" >&2
-        exit 1
-    }
-}
+. "$here/../quietly.sh"
 
 quietly configure cmake -S "$root" -B "$work/library" -DCMAKE_BUILD_TYPE=Release -DDLPARK_MPI=ON \
     -DCMAKE_INSTALL_PREFIX="$work/prefix"

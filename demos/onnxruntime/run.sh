@@ -4,7 +4,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-build=$root/build/demo/onnxruntime
+work=$root/build/demo/onnxruntime
 sound=${SOUND:-/usr/share/pocketsphinx/test/data/goforward.raw}
 [ -f "$sound" ] || {
     echo "there is no $sound (Debian package pocketsphinx-testdata); SOUND names another" >&2
@@ -12,21 +12,15 @@ sound=${SOUND:-/usr/share/pocketsphinx/test/data/goforward.raw}
 }
 runtime=$("$root/tools/partner" onnxruntime)
 models=$("$root/tools/partner" models)
-mkdir -p "$build"
+mkdir -p "$work"
 
-quietly()
-{
-    "$@" >"$build/log" 2>&1 || {
-        tail -n 40 "$build/log" >&2
-        exit 1
-    }
-}
+. "$here/../quietly.sh"
 
-quietly cmake -S "$root" -B "$build/library" -DCMAKE_BUILD_TYPE=Release -DDLPARK_ONNXRUNTIME=ON \
-    -DCMAKE_PREFIX_PATH="$runtime" -DCMAKE_INSTALL_PREFIX="$build/prefix" -DCMAKE_INSTALL_LIBDIR=lib
-quietly cmake --build "$build/library" --parallel 2
-quietly cmake --install "$build/library" --component development
-flags=$(PKG_CONFIG_PATH="$build/prefix/lib/pkgconfig" pkg-config --cflags --libs dlpark-onnxruntime)
+quietly configure cmake -S "$root" -B "$work/library" -DCMAKE_BUILD_TYPE=Release -DDLPARK_ONNXRUNTIME=ON \
+    -DCMAKE_PREFIX_PATH="$runtime" -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_INSTALL_LIBDIR=lib
+quietly build cmake --build "$work/library" --parallel 2
+quietly install cmake --install "$work/library" --component development
+flags=$(PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig" pkg-config --cflags --libs dlpark-onnxruntime)
 # shellcheck disable=SC2086 # a list of words
-quietly cc -std=c11 -O2 -Wall -Wextra -Werror -isystem "$runtime/include" "$here/voice.c" -o "$build/voice" $flags -lm
-LD_LIBRARY_PATH=$runtime/lib exec "$build/voice" "$models/silero_vad.onnx" "$sound"
+quietly compile cc -std=c11 -O2 -Wall -Wextra -Werror -isystem "$runtime/include" "$here/voice.c" -o "$work/voice" $flags -lm
+LD_LIBRARY_PATH=$runtime/lib exec "$work/voice" "$models/silero_vad.onnx" "$sound"

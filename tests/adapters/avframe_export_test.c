@@ -6,19 +6,6 @@
 
 #include "passage.h"
 
-#define U8                                                                                                             \
-    {                                                                                                                  \
-        kDLUInt, 8, 1                                                                                                  \
-    }
-#define U16                                                                                                            \
-    {                                                                                                                  \
-        kDLUInt, 16, 1                                                                                                 \
-    }
-#define F32                                                                                                            \
-    {                                                                                                                  \
-        kDLFloat, 32, 1                                                                                                \
-    }
-
 static void fill_memory(void)
 {
     for (size_t i = 0; i < sizeof given_memory; i++)

@@ -3,19 +3,6 @@
 
 #include "passage.h"
 
-#define U8                                                                                                             \
-    {                                                                                                                  \
-        kDLUInt, 8, 1                                                                                                  \
-    }
-#define U16                                                                                                            \
-    {                                                                                                                  \
-        kDLUInt, 16, 1                                                                                                 \
-    }
-#define F32                                                                                                            \
-    {                                                                                                                  \
-        kDLFloat, 32, 1                                                                                                \
-    }
-
 /* One tensor, as a picture of a format; `layout` is its row of the table. */
 static const struct refusal {
     given_desc desc;

@@ -6,6 +6,20 @@
 
 #include "avframe_made.h"
 
+/* For tables, which want constants. */
+#define U8                                                                                                             \
+    {                                                                                                                  \
+        kDLUInt, 8, 1                                                                                                  \
+    }
+#define U16                                                                                                            \
+    {                                                                                                                  \
+        kDLUInt, 16, 1                                                                                                 \
+    }
+#define F32                                                                                                            \
+    {                                                                                                                  \
+        kDLFloat, 32, 1                                                                                                \
+    }
+
 /* What a tensor is made of. Zero the rest: compact, writable, on the CPU, of given_memory. */
 typedef struct given_desc {
     DLDataType dtype;
