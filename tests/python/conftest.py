@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import os
 import pathlib
+import signal
 import sys
 
 import pytest
@@ -28,6 +29,12 @@ collect_ignore = [] if importlib.util.find_spec("_testcapi") else ["test_memory.
 
 # That one is for a debug build, which the stage python-debug has.
 collect_ignore += [] if hasattr(sys, "gettotalrefcount") else ["test_total_refcount.py"]
+
+
+def pytest_configure():
+    """Behind `&` a shell has SIGINT ignored, which the command respects: tests of interruption want it as at a terminal."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header():
