@@ -42,7 +42,7 @@ typedef struct dlpark_fault {
  *                NULL is refused.
  * @param flags   in. The flags of the versioned struct that it came from; 0 if there was none.
  * @param view    out, optional. Points to the tensor's memory and is valid as long as that. Carries READ_ONLY and,
- *                for a sub-byte dtype, PADDED from `flags`, and UNKNOWN_WRITE. Unspecified on failure.
+ *                for a sub-byte dtype, PADDED from `flags`; UNKNOWN_WRITE where not READ_ONLY. Unspecified on failure.
  * @param err     out, optional. Names the field with its value: the message of the first broken fault of
  *                dlpark_check_all().
  * @return DLPARK_OK; DLPARK_E_ARGUMENT (`tensor` is NULL);

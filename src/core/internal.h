@@ -162,7 +162,8 @@ dlpark_status dlpark__check_head(const DLTensor *tensor, dlpark_error *err);
 dlpark_status dlpark__check_bytes(const DLTensor *tensor, uint64_t flags, const dlpark__span *extent,
                                   dlpark_error *err);
 
-/* dlpark_check() that also says whether there are no elements; `write` (0 or UNKNOWN_WRITE) goes to the view's flags. */
+/* dlpark_check() that also says whether there are no elements; `write` (0 or UNKNOWN_WRITE) goes to the view's flags where
+ * READ_ONLY does not. */
 dlpark_status dlpark__check_tensor(const DLTensor *tensor, uint64_t flags, uint32_t write, bool *empty,
                                    dlpark_view *view, dlpark_error *err);
 

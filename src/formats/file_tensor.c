@@ -150,8 +150,8 @@ dlpark_status dlpark_file_view(dlpark_file *file, int64_t index, dlpark_view *vi
     }
     uint64_t flags = file->options.is_private ? 0 : DLPARK_TENSOR_READ_ONLY;
     DLPARK_TRY(dlpark_check(&tensor, flags, view, err)); /* GCOVR_EXCL_BR_LINE: checked when the file was opened */
-    view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE; /* the mapping is the file's own, and was made to be written or not */
-    return DLPARK_OK;
+    /* The mapping is the file's own, and was made to be written or not. */
+    return file->options.is_private ? dlpark_view_allow_write(view, err) : DLPARK_OK;
 }
 
 /* Of a tensor of whole bytes as they are in the file, where that is mapped by now. NULL: the general way has to look. */

@@ -134,8 +134,6 @@ dlpark_status dlpark_avframe_view(dlpark_view *view, const struct AVFrame *frame
                        .strides = layout.strides};
     bool read_only = frame->buf[0] && !is_writable;
     DLPARK_TRY(dlpark_check(&tensor, read_only ? DLPARK_VIEW_READ_ONLY : 0, view, err));
-    if (read_only)
-        view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE;
     return is_writable ? dlpark_view_allow_write(view, err) : DLPARK_OK;
 }
 

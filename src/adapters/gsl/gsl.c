@@ -56,10 +56,7 @@ static dlpark_status gsl_view_object(dlpark_view *view, const gsl_object *object
         view->strides[1] = 1;
     }
     DLPARK_TRY(dlpark_check(&tensor, read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0, view, err));
-    if (!read_only)
-        return dlpark_view_allow_write(view, err);
-    view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE;
-    return DLPARK_OK;
+    return read_only ? DLPARK_OK : dlpark_view_allow_write(view, err);
 }
 
 dlpark_status dlpark_gsl_view_kind(dlpark_view *view, const void *object, uint32_t kind, dlpark_error *err)

@@ -88,9 +88,7 @@ static dlpark_status vipsin_view(dlpark_view *view, const VipsImage *image, cons
     const DLTensor claim = {
         .data = image->data, .ndim = 3, .dtype = format->dtype, .device = {kDLCPU, 0}, .shape = shape};
 
-    DLPARK_TRY(dlpark_check(&claim, DLPACK_FLAG_BITMASK_READ_ONLY, view, err));
-    view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE;
-    return DLPARK_OK;
+    return dlpark_check(&claim, DLPACK_FLAG_BITMASK_READ_ONLY, view, err);
 }
 
 dlpark_status dlpark_vips_view(dlpark_view *view, const VipsImage *image, dlpark_error *err)

@@ -4,14 +4,17 @@
  */
 #include <string.h>
 
-#include "check_parts.h"
 #include "../pair.h"
 #include "../usual.h"
+#include "check_parts.h"
 
 _Static_assert(DLPARK__FLAGS_KNOWN == 7, "known flags are compared as one number");
 
-/* What a view of whole bytes keeps of the flags: PADDED means nothing there. */
-#define CHECK_VIEW_FLAGS DLPARK_VIEW_READ_ONLY
+/* What a view says of writing: nothing is unknown of what must not be written. */
+static inline uint32_t check_view_flags(uint64_t flags, uint32_t write)
+{
+    return flags & DLPARK_VIEW_READ_ONLY ? DLPARK_VIEW_READ_ONLY : write;
+}
 
 /* ---- The general way ---- */
 
@@ -85,7 +88,8 @@ static __attribute__((noinline)) dlpark_status check_unusual(const DLTensor *ten
     DLPARK_TRY(check_scan(tensor, view, &extent, err));
     DLPARK_TRY(dlpark__check_bytes(tensor, flags, &extent, err));
     if (view != NULL)
-        dlpark__view_fill(view, tensor, (uint32_t)flags | write, extent.numel);
+        dlpark__view_fill(view, tensor, ((uint32_t)flags & DLPARK_VIEW_PADDED) | check_view_flags(flags, write),
+                          extent.numel);
     *empty = extent.numel == 0;
     return DLPARK_OK;
 }
@@ -241,7 +245,7 @@ static DLPARK__USUAL_INLINE bool check_usual(const DLTensor *tensor, uint64_t fl
         view->device = tensor->device;
         view->dtype = tensor->dtype;
         view->ndim = tensor->ndim;
-        view->flags = ((uint32_t)flags & CHECK_VIEW_FLAGS) | write;
+        view->flags = check_view_flags(flags, write); /* PADDED means nothing of whole bytes */
         view->bit_offset = 0;
         memset(view->reserved, 0, sizeof view->reserved);
     }
