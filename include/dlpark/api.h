@@ -54,6 +54,7 @@
 #if defined(__cplusplus)
 #define DLPARK_CAST(type, value) (static_cast<type>(value))
 #define DLPARK_ADDRESS(pointer)  (reinterpret_cast<uintptr_t>(pointer))
+#define DLPARK_POINTER(address)  (reinterpret_cast<void *>(address))
 #define DLPARK_NULL              nullptr
 #define DLPARK_LITERAL(type)     type
 #define DLPARK_BEGIN_C           extern "C" {
@@ -61,6 +62,7 @@
 #else
 #define DLPARK_CAST(type, value) ((type)(value))
 #define DLPARK_ADDRESS(pointer)  ((uintptr_t)(pointer))
+#define DLPARK_POINTER(address)  ((void *)(address))
 #define DLPARK_NULL              NULL
 #define DLPARK_LITERAL(type)     (type)
 #define DLPARK_BEGIN_C

@@ -225,23 +225,29 @@ DLPARK_API dlpark__tensor_made dlpark__tensor_alloc_heap(uint64_t kind, const in
 DLPARK_INLINE dlpark_status dlpark_tensor_new(dlpark_tensor *tensor, const dlpark_tensor_desc *desc, dlpark_view *view,
                                               dlpark_error *err)
 {
-    if (!tensor || tensor->managed || !desc || !dlpark__tensor_desc_is_usual(desc))
+    if (!tensor || tensor->managed || !desc || !dlpark__tensor_desc_is_plain(desc))
         return dlpark_tensor_new_sized(tensor, desc, sizeof *desc, view, err);
 
     dlpark__tensor_made made = {DLPARK_NULL, DLPARK_OK};
+    bool read_only = desc->data_const || desc->flags != 0;
+    void *data = desc->data_const ? DLPARK_POINTER(DLPARK_ADDRESS(desc->data_const)) : desc->data;
     uint64_t kind = dlpark__tensor_kind(desc->dtype, desc->ndim);
     const int64_t *shape = DLPARK_CAST(const int64_t *, desc->shape.values);
     const int64_t *strides = DLPARK_CAST(const int64_t *, desc->strides.values);
     if (!desc->storage)
-        made.managed = dlpark__tensor_new_heap(desc->data, kind, shape, strides, desc->release);
+        made.managed = dlpark__tensor_new_heap(data, kind, shape, strides, desc->release);
     else if (dlpark__tensor_storage_suffices(desc))
-        made.managed = dlpark__tensor_new_storage(desc->data, kind, shape, strides, desc->release, desc->storage);
+        made.managed = dlpark__tensor_new_storage(data, kind, shape, strides, desc->release, desc->storage);
+    if (!made.managed && read_only)
+        return dlpark_tensor_new_sized(tensor, desc, sizeof *desc, view, err);
     if (!made.managed) {
-        made = dlpark__tensor_new_unusual(desc->data, kind, shape, strides, desc->owner, desc->release, desc->storage,
+        made = dlpark__tensor_new_unusual(data, kind, shape, strides, desc->owner, desc->release, desc->storage,
                                           desc->storage_nbytes, view, err);
         tensor->managed = made.managed;
         return made.status;
     }
+    if (read_only)
+        made.managed->flags = DLPARK_TENSOR_READ_ONLY;
     made.managed->manager_ctx = desc->owner;
     tensor->managed = made.managed;
     if (view)

@@ -77,17 +77,27 @@ typedef struct dlpark_tensor_desc {
 #define DLPARK_TENSOR_STORAGE_NBYTES(ndim)                                                                             \
     (sizeof(DLManagedTensorVersioned) + 48 + 2 * sizeof(int64_t) * DLPARK_CAST(size_t, (ndim)))
 
-/* Whether a description has none of the rare fields. The compiler knows where the description is written in place. */
+/* Whether a description has none of the rare fields; whether the memory may be written is not looked at. The compiler knows
+ * where the description is written in place. */
+DLPARK_INLINE bool dlpark__tensor_desc_is_plain(const dlpark_tensor_desc *desc);
+
+DLPARK_INLINE bool dlpark__tensor_desc_is_plain(const dlpark_tensor_desc *desc)
+{
+    return (!desc->data || !desc->data_const) && desc->byte_offset == 0 &&
+           (desc->flags & ~DLPARK_TENSOR_READ_ONLY) == 0 && desc->extra_nbytes == 0 && !desc->allocator &&
+           desc->alignment_bytes == 0 && (desc->storage || desc->storage_nbytes == 0) && !desc->shape_borrowed &&
+           !desc->strides_borrowed && dlpark__device_is_usual(desc->device) && desc->shape.width == -8 &&
+           (!desc->strides.values || desc->strides.width == -8) &&
+           (desc->shape.count == 0 || desc->shape.count >= desc->ndim) &&
+           (desc->strides.count == 0 || desc->strides.count >= desc->ndim) && dlpark__dtype_is_usual(desc->dtype);
+}
+
+/* The same for memory that may be written. */
 DLPARK_INLINE bool dlpark__tensor_desc_is_usual(const dlpark_tensor_desc *desc);
 
 DLPARK_INLINE bool dlpark__tensor_desc_is_usual(const dlpark_tensor_desc *desc)
 {
-    return !desc->data_const && desc->byte_offset == 0 && desc->flags == 0 && desc->extra_nbytes == 0 &&
-           !desc->allocator && desc->alignment_bytes == 0 && (desc->storage || desc->storage_nbytes == 0) &&
-           !desc->shape_borrowed && !desc->strides_borrowed && dlpark__device_is_usual(desc->device) &&
-           desc->shape.width == -8 && (!desc->strides.values || desc->strides.width == -8) &&
-           (desc->shape.count == 0 || desc->shape.count >= desc->ndim) &&
-           (desc->strides.count == 0 || desc->strides.count >= desc->ndim) && dlpark__dtype_is_usual(desc->dtype);
+    return !desc->data_const && desc->flags == 0 && dlpark__tensor_desc_is_plain(desc);
 }
 
 /* Whether the storage of a description is aligned, and holds a header of its rank. */

@@ -41,15 +41,29 @@ static void compare_both_ways(const dlpark_tensor_desc *desc)
     dlpark_tensor_release(&general);
 }
 
+/* The same of memory that may be written and that must not, said in each of the ways. */
+static void compare_all_ways(dlpark_tensor_desc desc)
+{
+    compare_both_ways(&desc);
+    desc.flags = DLPARK_TENSOR_READ_ONLY;
+    compare_both_ways(&desc);
+    desc.data_const = desc.data;
+    compare_both_ways(&desc); /* a contradiction, unless it is NULL */
+    desc.data = NULL;
+    compare_both_ways(&desc);
+    desc.flags = 0;
+    compare_both_ways(&desc);
+}
+
 /* The same with storage and without. */
 static void compare_in_both_places(dlpark_tensor_desc desc)
 {
     static _Alignas(16) unsigned char any[1];
 
-    compare_both_ways(&desc);
+    compare_all_ways(desc);
     desc.storage = any;
     desc.storage_nbytes = DLPARK_TENSOR_STORAGE_NBYTES(DLPARK_MAX_NDIM);
-    compare_both_ways(&desc);
+    compare_all_ways(desc);
 }
 
 static const int64_t telling[] = {0,         1,        2, 3, -1, INT64_C(1) << 27, INT64_C(1) << 28, INT64_C(1) << 40,
