@@ -2,16 +2,15 @@
  * Arrow arrays as views and tensors. An array is walked from the outermost list to the numbers: each level has a length,
  * an offset, and perhaps nulls, of its own.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <dlpark/check.h>
 
 #include "arrow_parts.h"
 
-/* Where the walk stands, and what it has found. `first` and `count` are the elements of this level that are meant. */
+/* Where the walk stands, and what it has found. `first` and `count` are the elements of this level that are meant; `lists` is
+ * where shape and strides go, and nothing else of it is written. */
 typedef struct arrow_walk {
     const struct ArrowSchema *schema;
     const struct ArrowArray *array;
@@ -19,7 +18,7 @@ typedef struct arrow_walk {
     int64_t first;
     int64_t count;
     int32_t ndim;
-    dlpark_view *view; /* its lists are filled on the way */
+    dlpark_view *lists;
 } arrow_walk;
 
 static DLPARK_COLD dlpark_status arrow_contradiction(const struct ArrowSchema *schema, const char *what, int64_t value,
@@ -105,7 +104,7 @@ static dlpark_status arrow_push(arrow_walk *walk, int64_t extent, dlpark_error *
 {
     if (walk->ndim == DLPARK_MAX_NDIM)
         return dlpark_error_set(err, DLPARK_E_RANK, "the lists make more than %d dimensions", DLPARK_MAX_NDIM);
-    walk->view->shape[walk->ndim++] = extent;
+    walk->lists->shape[walk->ndim++] = extent;
     return DLPARK_OK;
 }
 
@@ -122,32 +121,36 @@ static dlpark_status arrow_push_tensor(arrow_walk *walk, const arrow_shape *shap
     return DLPARK_OK;
 }
 
+/* Digits of a size, which Arrow keeps in 32 bits; zeros in front of it are not more than these. */
+#define ARROW_SIZE_DIGITS 18
+
 /* The N of "+w:N"; -1 where there is none. */
 static int64_t arrow_list_size(const char *format)
 {
-    char *end;
+    const char *digits = format + 3, *at = digits;
+    int64_t size = 0;
 
-    if (strncmp(format, "+w:", 3) != 0 || format[3] < '0' || format[3] > '9')
+    if (strncmp(format, "+w:", 3) != 0)
         return -1;
-    errno = 0;
-    long long size = strtoll(format + 3, &end, 10);
-    return errno || *end ? -1 : size;
+    for (; *at >= '0' && *at <= '9' && at - digits < ARROW_SIZE_DIGITS; at++)
+        size = 10 * size + (*at - '0');
+    return at == digits || *at ? -1 : size;
 }
 
 /* Through one list, to the elements of what it holds. `shape` is filled by an array of tensors, which has to be outermost. */
 static dlpark_status arrow_enter_list(arrow_walk *walk, int64_t size, arrow_shape *shape, dlpark_error *err)
 {
     const struct ArrowSchema *schema = walk->schema;
-    arrow_text extension = dlpark__arrow_metadata_find(schema->metadata, ARROW_EXTENSION_NAME);
-    bool is_tensor = walk->ndim == 1 && dlpark__arrow_text_is(extension, ARROW_TENSOR);
+    arrow_text extension = dlpark__arrow_metadata_find(schema->metadata, ARROW_TEXT(ARROW_EXTENSION_NAME));
+    bool is_tensor = walk->ndim == 1 && dlpark__arrow_text_is(extension, ARROW_TEXT(ARROW_TENSOR));
 
     DLPARK_TRY(arrow_check_level(walk, 1, 1, err));
     if (extension.bytes && !is_tensor)
         return dlpark_error_set(err, DLPARK_E_DTYPE, "the lists are of the extension type \"%.*s\"",
                                 extension.nbytes < 64 ? extension.nbytes : 64, extension.bytes);
     if (is_tensor) {
-        DLPARK_TRY(dlpark__arrow_shape_read(dlpark__arrow_metadata_find(schema->metadata, ARROW_EXTENSION_METADATA),
-                                            shape, err));
+        DLPARK_TRY(dlpark__arrow_shape_read(
+            dlpark__arrow_metadata_find(schema->metadata, ARROW_TEXT(ARROW_EXTENSION_METADATA)), shape, err));
         DLPARK_TRY(arrow_push_tensor(walk, shape, size, err));
     } else {
         DLPARK_TRY(arrow_push(walk, size, err));
@@ -162,49 +165,52 @@ static dlpark_status arrow_enter_list(arrow_walk *walk, int64_t size, arrow_shap
     return DLPARK_OK;
 }
 
-/* Puts the dimensions of each row into the order that the permutation says. The strides of the view are filled. */
-static void arrow_permute(dlpark_view *view, const arrow_shape *shape)
+/* Puts the dimensions of each row into the order that the permutation says. */
+static dlpark_status arrow_permute(const arrow_walk *walk, const arrow_shape *shape, dlpark_error *err)
 {
     int64_t strides[DLPARK_MAX_NDIM];
 
-    memcpy(strides, view->strides + 1, sizeof *strides * (size_t)shape->ndim);
+    DLPARK_TRY(dlpark_layout_compact_strides(walk->ndim, walk->lists->shape, walk->lists->strides, err));
+    memcpy(strides, walk->lists->strides + 1, sizeof *strides * (size_t)shape->ndim);
     for (int32_t i = 0; i < shape->permutation_ndim; i++) {
-        view->shape[1 + i] = shape->shape[shape->permutation[i]];
-        view->strides[1 + i] = strides[shape->permutation[i]];
+        walk->lists->shape[1 + i] = shape->shape[shape->permutation[i]];
+        walk->lists->strides[1 + i] = strides[shape->permutation[i]];
     }
-}
-
-/* What the walk has found, as a claim that is checked as anybody's. */
-static dlpark_status arrow_finish(arrow_walk *walk, const arrow_shape *shape, dlpark_error *err)
-{
-    dlpark_view *view = walk->view;
-    DLTensor tensor = {.device = walk->device, .ndim = walk->ndim, .shape = view->shape, .strides = view->strides};
-    uint64_t offset;
-
-    DLPARK_TRY(dlpark__arrow_type_read(walk->schema, &tensor.dtype, err));
-    DLPARK_TRY(arrow_check_level(walk, 2, 0, err));
-    DLPARK_TRY(dlpark_layout_compact_strides(walk->ndim, view->shape, view->strides, err));
-    arrow_permute(view, shape);
-    if (__builtin_mul_overflow((uint64_t)walk->first, tensor.dtype.bits / 8u, &offset))
-        return arrow_contradiction(walk->schema, "its offset is", walk->array->offset, err);
-    memcpy(&tensor.data, &walk->array->buffers[1], sizeof tensor.data); /* not const there; the view is READ_ONLY */
-    tensor.byte_offset = tensor.data ? offset : 0;
-    DLPARK_TRY(dlpark_check(&tensor, DLPACK_FLAG_BITMASK_READ_ONLY, view, err));
-    view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE;
     return DLPARK_OK;
 }
 
-static dlpark_status arrow_view_on(dlpark_view *view, const struct ArrowSchema *schema, const struct ArrowArray *array,
-                                   DLDevice device, dlpark_error *err)
+/* What the walk has found. */
+static dlpark_status arrow_finish(const arrow_walk *walk, const arrow_shape *shape, DLTensor *claim, dlpark_error *err)
 {
-    arrow_shape shape = {.ndim = 0};
-    arrow_walk walk = {.device = device, .view = view};
+    uint64_t offset;
+
+    *claim = (DLTensor){.device = walk->device, .ndim = walk->ndim, .shape = walk->lists->shape};
+    DLPARK_TRY(dlpark__arrow_type_read(walk->schema, &claim->dtype, err));
+    DLPARK_TRY(arrow_check_level(walk, 2, 0, err));
+    if (shape->permutation_ndim != 0) {
+        DLPARK_TRY(arrow_permute(walk, shape, err));
+        claim->strides = walk->lists->strides;
+    }
+    if (__builtin_mul_overflow((uint64_t)walk->first, claim->dtype.bits / 8u, &offset))
+        return arrow_contradiction(walk->schema, "its offset is", walk->array->offset, err);
+    memcpy(&claim->data, &walk->array->buffers[1], sizeof claim->data); /* not const there; the claim is READ_ONLY */
+    claim->byte_offset = claim->data ? offset : 0;
+    return DLPARK_OK;
+}
+
+/* What an array says of itself: a claim, READ_ONLY, that dlpark_check() or dlpark_tensor_new() has yet to judge. */
+static dlpark_status arrow_read(dlpark_view *lists, const struct ArrowSchema *schema, const struct ArrowArray *array,
+                                DLDevice device, DLTensor *claim, dlpark_error *err)
+{
+    arrow_shape DLPARK_UNINITIALIZED shape;
+    arrow_walk walk = {.device = device, .lists = lists};
     int64_t size;
 
     if (!schema || !schema->release || !schema->format)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the schema is %s", schema ? "released" : "NULL");
     if (!array || !array->release)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the array is %s", array ? "released" : "NULL");
+    shape.ndim = shape.permutation_ndim = 0;
     walk.schema = schema;
     walk.array = array;
     walk.first = array->offset;
@@ -212,13 +218,16 @@ static dlpark_status arrow_view_on(dlpark_view *view, const struct ArrowSchema *
     DLPARK_TRY(arrow_push(&walk, array->length, err));
     while ((size = arrow_list_size(walk.schema->format)) >= 0)
         DLPARK_TRY(arrow_enter_list(&walk, size, &shape, err));
-    return arrow_finish(&walk, &shape, err);
+    return arrow_finish(&walk, &shape, claim, err);
 }
 
 dlpark_status dlpark_arrow_view(dlpark_view *view, const struct ArrowSchema *schema, const struct ArrowArray *array,
                                 dlpark_error *err)
 {
-    return arrow_view_on(view, schema, array, (DLDevice){kDLCPU, 0}, err);
+    DLTensor claim;
+
+    DLPARK_TRY(arrow_read(view, schema, array, (DLDevice){kDLCPU, 0}, &claim, err));
+    return dlpark_check(&claim, DLPACK_FLAG_BITMASK_READ_ONLY, view, err);
 }
 
 /* The array lies in the tensor's own block. */
@@ -232,18 +241,19 @@ static void arrow_release_array(void *owner)
 static dlpark_status arrow_import_on(dlpark_tensor *tensor, const struct ArrowSchema *schema, struct ArrowArray *array,
                                      DLDevice device, dlpark_view *view, dlpark_error *err)
 {
-    dlpark_view DLPARK_UNINITIALIZED seen;
+    dlpark_view DLPARK_UNINITIALIZED lists;
+    DLTensor claim;
 
     if (tensor->managed)
         return dlpark_error_set(err, DLPARK_E_NOT_EMPTY, NULL);
-    DLPARK_TRY(arrow_view_on(&seen, schema, array, device, err));
-    const dlpark_tensor_desc desc = {.data = seen.data,
-                                     .byte_offset = seen.byte_offset,
-                                     .dtype = seen.dtype,
+    DLPARK_TRY(arrow_read(&lists, schema, array, device, &claim, err));
+    const dlpark_tensor_desc desc = {.data = claim.data,
+                                     .byte_offset = claim.byte_offset,
+                                     .dtype = claim.dtype,
                                      .device = device,
-                                     .ndim = seen.ndim,
-                                     .shape = DLPARK_DIMS(seen.shape),
-                                     .strides = DLPARK_DIMS(seen.strides),
+                                     .ndim = claim.ndim,
+                                     .shape = DLPARK_DIMS(claim.shape),
+                                     .strides = DLPARK_DIMS(claim.strides),
                                      .flags = DLPARK_TENSOR_READ_ONLY,
                                      .release = arrow_release_array,
                                      .extra_nbytes = sizeof *array};

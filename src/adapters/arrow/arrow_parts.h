@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <dlpark/arrow.h>
 
@@ -21,9 +22,15 @@ typedef struct arrow_text {
     int32_t nbytes;
 } arrow_text;
 
+#define ARROW_TEXT(literal) ((arrow_text){literal, sizeof(literal) - 1})
+
 /* The value of a key of a schema's metadata. A count below zero ends the search: Arrow gives no length of the whole. */
-arrow_text dlpark__arrow_metadata_find(const char *metadata, const char *key);
-bool dlpark__arrow_text_is(arrow_text text, const char *word);
+arrow_text dlpark__arrow_metadata_find(const char *metadata, arrow_text key);
+
+static inline bool dlpark__arrow_text_is(arrow_text text, arrow_text word)
+{
+    return text.bytes && text.nbytes == word.nbytes && memcmp(text.bytes, word.bytes, (size_t)word.nbytes) == 0;
+}
 
 /* The dtype of a primitive type, or a refusal that names the type. */
 dlpark_status dlpark__arrow_type_read(const struct ArrowSchema *schema, DLDataType *dtype, dlpark_error *err);

@@ -120,9 +120,9 @@ static bool arrow_shape_take(arrow_reader *reader, arrow_shape *out)
     do {
         if (!arrow_take_string(reader, &key) || !arrow_take(reader, ':'))
             return false;
-        bool is_list = arrow_peek(reader) == '[', is_shape = dlpark__arrow_text_is(key, "shape");
+        bool is_list = arrow_peek(reader) == '[', is_shape = dlpark__arrow_text_is(key, ARROW_TEXT("shape"));
         bool read = is_shape ? arrow_take_list(reader, out->shape, &out->ndim)
-                    : is_list && dlpark__arrow_text_is(key, "permutation")
+                    : is_list && dlpark__arrow_text_is(key, ARROW_TEXT("permutation"))
                         ? arrow_take_list(reader, out->permutation, &out->permutation_ndim)
                         : arrow_pass_value(reader);
         if (!read)

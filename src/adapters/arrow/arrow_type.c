@@ -4,7 +4,7 @@
 #include "arrow_parts.h"
 
 typedef struct arrow_type {
-    char format[4];
+    char format[4]; /* one letter */
     DLDataType dtype;
 } arrow_type;
 
@@ -37,12 +37,7 @@ static arrow_text arrow_read_text(const char **at)
     return text;
 }
 
-bool dlpark__arrow_text_is(arrow_text text, const char *word)
-{
-    return text.bytes && strlen(word) == (size_t)text.nbytes && memcmp(text.bytes, word, (size_t)text.nbytes) == 0;
-}
-
-arrow_text dlpark__arrow_metadata_find(const char *metadata, const char *key)
+arrow_text dlpark__arrow_metadata_find(const char *metadata, arrow_text key)
 {
     const char *at = metadata;
     const arrow_text none = {NULL, 0};
@@ -104,8 +99,8 @@ static DLPARK_COLD dlpark_status arrow_type_refuse(const struct ArrowSchema *sch
 
 dlpark_status dlpark__arrow_type_read(const struct ArrowSchema *schema, DLDataType *dtype, dlpark_error *err)
 {
-    arrow_text extension = dlpark__arrow_metadata_find(schema->metadata, ARROW_EXTENSION_NAME);
-    bool is_bool = dlpark__arrow_text_is(extension, ARROW_BOOL8) && strcmp(schema->format, "c") == 0;
+    arrow_text extension = dlpark__arrow_metadata_find(schema->metadata, ARROW_TEXT(ARROW_EXTENSION_NAME));
+    bool is_bool = dlpark__arrow_text_is(extension, ARROW_TEXT(ARROW_BOOL8)) && strcmp(schema->format, "c") == 0;
 
     if (schema->dictionary || (extension.bytes && !is_bool))
         return arrow_type_refuse(schema, extension, err);
@@ -114,7 +109,7 @@ dlpark_status dlpark__arrow_type_read(const struct ArrowSchema *schema, DLDataTy
         return DLPARK_OK;
     }
     for (size_t i = 0; i < ARROW_TYPE_COUNT; i++)
-        if (strcmp(schema->format, arrow_types[i].format) == 0) {
+        if (schema->format[0] == arrow_types[i].format[0] && schema->format[1] == '\0') {
             *dtype = arrow_types[i].dtype;
             return DLPARK_OK;
         }

@@ -63,14 +63,16 @@ static bool format_shares_bytes(const AVPixFmtDescriptor *descriptor)
 /* Whether every sample is where step and offset say, in elements of one size. Of UYYVYY411 they do not say it. */
 static bool format_is_regular(const AVPixFmtDescriptor *descriptor)
 {
-    for (int i = 0; i < descriptor->nb_components; i++) {
+    int first_nbytes = format_sample_nbytes(&descriptor->comp[0]);
+
+    for (int i = 0, widest = 0; i < descriptor->nb_components; i++) {
         const AVComponentDescriptor *component = &descriptor->comp[i];
-        int widest = format_widest(descriptor, component->plane);
         int nbytes = format_sample_nbytes(component);
+        if (i == 0 || component->plane != descriptor->comp[i - 1].plane) /* else it is that of the one before */
+            widest = format_widest(descriptor, component->plane);
         int halvings = format_log2_width(descriptor, widest) - format_log2_width(descriptor, i);
         if (halvings < 0 || component->step << halvings != descriptor->comp[widest].step ||
-            component->step % nbytes != 0 || component->offset % nbytes != 0 ||
-            nbytes != format_sample_nbytes(&descriptor->comp[0]))
+            component->step % nbytes != 0 || component->offset % nbytes != 0 || nbytes != first_nbytes)
             return false;
     }
     return true;

@@ -203,17 +203,24 @@ dlpark_status dlpark_ggml_view(dlpark_view *view, const struct ggml_tensor *tens
     return dlpark_ggml_view_as(view, tensor, 0, err);
 }
 
-dlpark_status dlpark_ggml_view_as(dlpark_view *view, const struct ggml_tensor *tensor, uint32_t as, dlpark_error *err)
+dlpark_status dlpark__ggml_read(const struct ggml_tensor *tensor, uint32_t as, dlpark_view *lists, DLTensor *claim,
+                                uint64_t *flags, dlpark_error *err)
 {
-    DLTensor raw = {.device = {kDLCPU, 0}};
-    uint64_t flags;
-
+    *claim = (DLTensor){.device = {kDLCPU, 0}};
     if (tensor == NULL)
         return dlpark_error_set(err, DLPARK_E_ARGUMENT, "the ggml tensor is NULL, as for a name that a context lacks");
-    DLPARK_TRY(gg_read_type(tensor, as, &raw, err));
-    DLPARK_TRY(gg_read_layout(tensor, as, view, &raw, err));
-    DLPARK_TRY(gg_read_memory(tensor, &raw, &flags, err));
-    DLPARK_TRY(dlpark_check(&raw, flags, view, err));
-    view->flags &= ~DLPARK_VIEW_UNKNOWN_WRITE; /* ggml's memory may be written where it does not say weights */
-    return DLPARK_OK;
+    DLPARK_TRY(gg_read_type(tensor, as, claim, err));
+    DLPARK_TRY(gg_read_layout(tensor, as, lists, claim, err));
+    return gg_read_memory(tensor, claim, flags, err);
+}
+
+dlpark_status dlpark_ggml_view_as(dlpark_view *view, const struct ggml_tensor *tensor, uint32_t as, dlpark_error *err)
+{
+    DLTensor claim;
+    uint64_t flags;
+
+    DLPARK_TRY(dlpark__ggml_read(tensor, as, view, &claim, &flags, err));
+    DLPARK_TRY(dlpark_check(&claim, flags, view, err));
+    /* ggml's memory may be written where it does not say weights. */
+    return flags == 0 ? dlpark_view_allow_write(view, err) : DLPARK_OK;
 }

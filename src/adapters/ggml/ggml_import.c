@@ -49,27 +49,29 @@ static dlpark_status gg_check_output(const dlpark_tensor *tensor, dlpark_error *
     return DLPARK_OK;
 }
 
-/* A description of a view's memory; who owns it is the caller's to say. */
-static dlpark_tensor_desc gg_describe(const dlpark_view *view)
+/* A description of what a tensor says, which is judged when it is made; who owns it is the caller's to say. */
+static dlpark_tensor_desc gg_describe(const DLTensor *claim, uint64_t flags)
 {
-    return (dlpark_tensor_desc){.data = view->data,
-                                .dtype = view->dtype,
-                                .ndim = view->ndim,
-                                .shape = DLPARK_DIMS(view->shape),
-                                .strides = DLPARK_DIMS(view->strides),
-                                .flags = view->flags & DLPARK_VIEW_READ_ONLY};
+    return (dlpark_tensor_desc){.data = claim->data,
+                                .dtype = claim->dtype,
+                                .ndim = claim->ndim,
+                                .shape = DLPARK_DIMS(claim->shape),
+                                .strides = DLPARK_DIMS(claim->strides),
+                                .flags = flags};
 }
 
 dlpark_status dlpark_ggml_import(dlpark_tensor *tensor, const struct ggml_tensor *ggml, dlpark_ggml_owner *owner,
                                  uint32_t as, dlpark_view *view, dlpark_error *err)
 {
-    DLPARK_UNINITIALIZED dlpark_view found;
+    DLPARK_UNINITIALIZED dlpark_view lists;
+    DLTensor claim;
+    uint64_t flags;
 
     DLPARK_TRY(gg_check_output(tensor, err));
-    DLPARK_TRY(dlpark_ggml_view_as(&found, ggml, as, err));
-    if (found.data != NULL)
+    DLPARK_TRY(dlpark__ggml_read(ggml, as, &lists, &claim, &flags, err));
+    if (claim.data != NULL)
         DLPARK_TRY(gg_check_owner(ggml, owner, err));
-    dlpark_tensor_desc desc = gg_describe(&found);
+    dlpark_tensor_desc desc = gg_describe(&claim, flags);
     desc.release = gg_owner_end;
     desc.extra_nbytes = sizeof *owner;
     DLPARK_TRY(dlpark_tensor_new(tensor, &desc, view, err));
@@ -88,13 +90,15 @@ static void gg_share_end(void *keeper)
 dlpark_status dlpark_ggml_share(dlpark_tensor *part, dlpark_tensor *tensor, const struct ggml_tensor *ggml, uint32_t as,
                                 dlpark_view *view, dlpark_error *err)
 {
-    DLPARK_UNINITIALIZED dlpark_view found;
+    DLPARK_UNINITIALIZED dlpark_view lists;
     dlpark_tensor keeper = DLPARK_TENSOR_EMPTY;
+    DLTensor claim;
+    uint64_t flags;
 
     DLPARK_TRY(gg_check_output(part, err));
-    DLPARK_TRY(dlpark_ggml_view_as(&found, ggml, as, err));
+    DLPARK_TRY(dlpark__ggml_read(ggml, as, &lists, &claim, &flags, err));
     DLPARK_TRY(dlpark_tensor_share(&keeper, tensor, NULL, err));
-    dlpark_tensor_desc desc = gg_describe(&found);
+    dlpark_tensor_desc desc = gg_describe(&claim, flags);
     desc.flags |= keeper.managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY; /* what ggml's buffer does not say */
     desc.owner = keeper.managed;
     desc.release = gg_share_end;

@@ -18,6 +18,11 @@ static inline struct ggml_backend_buffer *dlpark__ggml_buffer(const struct ggml_
     return tensor->view_src != NULL ? tensor->view_src->buffer : tensor->buffer;
 }
 
+/* What a tensor says of itself, READ_ONLY in `flags` included: a claim that dlpark_check() or dlpark_tensor_new() has yet to
+ * judge. Shape and strides lie in `lists`, of which nothing else is written. */
+dlpark_status dlpark__ggml_read(const struct ggml_tensor *tensor, uint32_t as, dlpark_view *lists, DLTensor *claim,
+                                uint64_t *flags, dlpark_error *err);
+
 /* ggml's type of a dtype, DLPARK_E_DTYPE where it has none. */
 dlpark_status dlpark__ggml_type(DLDataType dtype, enum ggml_type *type, dlpark_error *err);
 
