@@ -72,6 +72,9 @@ symbols: ## tests/abi/symbols.txt anew: the names that the shared library export
 wheel: ## the Python package, in dist/: a wheel for each ABI that a python3.X on the PATH stands for
 	@tools/setup wheel tools/wheel
 
+bundle: ## the core as two files to copy into a project, dist/bundle/dlpark.h and dlpark.c
+	@tools/setup bundle tools/bundle dist/bundle
+
 install: ## the C libraries and headers, into PREFIX (/usr/local)
 	@cmake --preset package -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build --preset package --parallel

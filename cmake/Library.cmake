@@ -61,7 +61,9 @@ endfunction()
 # Public headers by their names; DLPARK_HEADERS of the target has their paths, for the kit.
 function(dlpark_install_headers name)
   list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/include/dlpark/ OUTPUT_VARIABLE headers)
-  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dlpark COMPONENT development)
+  if(DLPARK_INSTALL)
+    install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dlpark COMPONENT development)
+  endif()
   set_property(TARGET dlpark_${name} APPEND PROPERTY DLPARK_HEADERS ${headers})
 endfunction()
 
@@ -119,11 +121,14 @@ endfunction()
 
 # Library, headers, CMake targets and pkg-config file, in component "development". The wheel takes "python" only.
 function(dlpark_install_library name output headers requires packages public_packages threads)
+  dlpark_install_headers(${name} ${headers})
+  if(NOT DLPARK_INSTALL)
+    return()
+  endif()
   install(TARGETS dlpark_${name} EXPORT dlpark-${name}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT development)
-  dlpark_install_headers(${name} ${headers})
   install(EXPORT dlpark-${name} NAMESPACE dlpark:: FILE dlpark-${name}-targets.cmake
     DESTINATION ${DLPARK_INSTALL_CMAKEDIR} COMPONENT development)
 
@@ -182,6 +187,9 @@ function(dlpark_install_package)
     NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/dlparkConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
+  if(NOT DLPARK_INSTALL)
+    return()
+  endif()
   install(FILES ${PROJECT_BINARY_DIR}/package/dlparkConfig.cmake ${PROJECT_BINARY_DIR}/package/dlparkConfigVersion.cmake
     DESTINATION ${DLPARK_INSTALL_CMAKEDIR} COMPONENT development)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
