@@ -156,9 +156,9 @@ def is_long(data):
 
 
 def is_indented(data):
-    """Spaces that begin a line before the dictionary, or that end the text without a line's end: to Python, a block. And
-    lines before a dictionary with 3L, which NumPy puts together anew from its tokens."""
-    return re.match(r"\s*\n\s+\{|.*\n[ \t\f]+$|\s*\n.*[0-9]L", text_of(data), re.DOTALL) is not None
+    """Spaces that begin a line before the dictionary, as they do after a form feed, or that end the text without a line's
+    end: to Python, a block. And lines before a dictionary with 3L, which NumPy puts together anew from its tokens."""
+    return re.match(r"\s*[\n\f]\s+\{|.*\n[ \t\f]+$|\s*\n.*[0-9]L", text_of(data), re.DOTALL) is not None
 
 
 # Where dlpark reads on, and NumPy does not.
