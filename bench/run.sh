@@ -69,22 +69,6 @@ if ! build; then
 fi
 grep -- '-- benchmarks without' $build/build.log >&2 || true
 
-# count PROGRAM: its instruction counts by label, from one run under callgrind, to $results/NAME.counts.
-count()
-{
-    name=$(basename "$1")
-    rm -f $build/callgrind.$name*
-    valgrind --tool=callgrind --callgrind-out-file=$build/callgrind.$name "$1" --count >/dev/null 2>$build/callgrind.log || {
-        say "no instruction counts for $name: valgrind failed, see $build/callgrind.log"
-        return 0
-    }
-    for dump in $build/callgrind.$name.*; do
-        [ -f "$dump" ] || continue
-        sed -n 's/^desc: Trigger: Client Request: //p; s/^summary: //p' "$dump" | paste - -
-    done >$results/$name.counts
-    rm -f $build/callgrind.$name*
-}
-
 status=0
 for program in $build/bench/bench_* $build/bench/adapters/bench_*; do
     [ -x "$program" ] && [ -f "$program" ] || continue
@@ -95,7 +79,8 @@ for program in $build/bench/bench_* $build/bench/adapters/bench_*; do
         continue
     fi
     if command -v valgrind >/dev/null 2>&1; then
-        count "$program"
+        bench/count.sh "$program" $build >$results/$name.counts ||
+            say "no instruction counts for $name: valgrind failed, see $build/callgrind.log"
     else
         say "no instruction counts: valgrind was not found"
     fi

@@ -495,9 +495,14 @@ def stage_property(stage):
 
 
 def stage_bench(stage):
-    """Every bench, one round: its results are checked, its times are not."""
-    status = stage.run(["bench/run.sh", "--quick"])
-    return [verdict("bench/run.sh", status)]
+    """Every bench, one round: its results are checked, its times are not; its instructions are."""
+    results = [verdict("bench/run.sh", stage.run(["bench/run.sh", "--quick"]))]
+    status, output = stage.run([ROOT / "tools" / "instructions", BUILD / "bench"], capture=True, errors=True)
+    instructions = verdict("instructions", 0 if status == 77 else status)
+    instructions.output = output
+    if status == 77:
+        instructions.outcome, instructions.reason = "skipped", output.strip()
+    return [*results, instructions]
 
 
 def stage_demo(stage):
