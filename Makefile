@@ -66,11 +66,17 @@ nightly-arch: ## the unit tests on s390x, AArch64 and armhf under qemu, and as 3
 nightly-files: ## a tensor file of 20 GiB converted in less than 256 MiB of memory
 	@tools/setup nightly-files tools/nightly files
 
+nightly-packages: ## the Debian packages, built, installed and used in a root of nothing but Debian; needs root
+	@tools/setup nightly-packages tools/deb --try
+
 symbols: ## tests/abi/symbols.txt anew: the names that the shared library exports
 	@tools/setup build tests/abi/symbols.sh --update
 
 wheel: ## the Python package, in dist/: a wheel for each ABI that a python3.X on the PATH stands for
 	@tools/setup wheel tools/wheel
+
+deb: ## the Debian packages, in dist/: libraries, -dev, the command, the Python module; lintian must find no error
+	@tools/setup deb tools/deb
 
 bundle: ## the core as two files to copy into a project, dist/bundle/dlpark.h and dlpark.c
 	@tools/setup bundle tools/bundle dist/bundle
