@@ -94,6 +94,9 @@ bool cli_read_format(const cli_call *call, int option, cli_formats which, dlpark
 /* The bytes of --align, 0 where they are not asked for; false after telling that they are no alignment. */
 bool cli_read_align(const cli_call *call, int option, size_t *alignment_bytes);
 
+/* How npz members are packed where --compress asks for it; false after telling that nothing here can. */
+bool cli_read_compress(const cli_call *call, int option, const dlpark_deflate **deflate);
+
 /* A row of the verbs that open files, and what they are to be opened with; `format`: the number of --format. False after
  * telling. */
 #define CLI_FOLLOW_LINKS                                                                                               \

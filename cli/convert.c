@@ -19,7 +19,8 @@ enum {
     CONVERT_KEEP_FIRST,
     CONVERT_FOLLOW_LINKS,
     CONVERT_LAYOUT,
-    CONVERT_QUALITY
+    CONVERT_QUALITY,
+    CONVERT_COMPRESS
 };
 
 static const cli_option convert_options[] = {
@@ -37,6 +38,7 @@ static const cli_option convert_options[] = {
     CLI_FOLLOW_LINKS,
     {"layout", 0, "LAYOUT", "of a picture's tensor: hwc (height, width, channels), or chw"},
     {"quality", 'q', "NUMBER", "of a JPEG or a lossy WebP, 1 to 100; 90"},
+    {"compress", 'z', NULL, "of an npz file: deflate its members, as numpy.savez_compressed does"},
 };
 
 /* One tensor on its way. */
@@ -290,7 +292,7 @@ static bool convert_is_of_picture(const cli_call *call)
 /* What is promised of tensor files and not of pictures, and the other way round, is refused rather than forgotten. */
 static bool convert_check_picture(const cli_call *call, dlpark_file_format picture)
 {
-    static const int others[] = {CONVERT_ALIGN, CONVERT_SYNC, CONVERT_RENAME};
+    static const int others[] = {CONVERT_ALIGN, CONVERT_SYNC, CONVERT_RENAME, CONVERT_COMPRESS};
 
     for (size_t i = 0; picture != DLPARK_FILE_ANY && i < sizeof others / sizeof others[0]; i++) {
         if (cli_value(call, others[i]) != NULL) {
@@ -354,7 +356,8 @@ static int convert_open(convert_job *job, dlpark_file_write_options *options, co
     const cli_call *call = job->call;
 
     if (!convert_read_overflow(call, &job->cast.overflow) ||
-        !cli_read_align(call, CONVERT_ALIGN, &options->alignment_bytes) || !convert_read_dtype(call, job) ||
+        !cli_read_align(call, CONVERT_ALIGN, &options->alignment_bytes) ||
+        !cli_read_compress(call, CONVERT_COMPRESS, &options->deflate) || !convert_read_dtype(call, job) ||
         !cli_check_renames(call, CONVERT_RENAME))
         return CLI_MISUSE;
     const cli_picture_form form = {picture->is_chw,
@@ -427,6 +430,7 @@ const cli_verb cli_verb_convert = {
                 "  dlpark convert model.safetensors aligned.safetensors --align 64\n"
                 "  dlpark convert array.npy array.safetensors --rename arr_0=weight\n"
                 "  dlpark convert model.safetensors norm.npy --include norm --no-metadata\n"
+                "  dlpark convert arrays.npz small.npz --compress\n"
                 "  dlpark convert photo.jpg photo.npy --layout chw --dtype f32\n"
                 "  dlpark convert photo.jpg small.webp --quality 75\n",
     .options = convert_options,

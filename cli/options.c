@@ -348,6 +348,20 @@ bool cli_read_align(const cli_call *call, int option, size_t *alignment_bytes)
     return false;
 }
 
+bool cli_read_compress(const cli_call *call, int option, const dlpark_deflate **deflate)
+{
+    *deflate = NULL;
+    if (cli_value(call, option) == NULL)
+        return true;
+#if defined(CLI_HAS_ZLIB)
+    *deflate = dlpark_zlib_deflate(0);
+    return true;
+#else
+    cli_complain(call->verb, "--%s: this program was built without zlib", call->verb->options[option].name);
+    return false;
+#endif
+}
+
 bool cli_follows_links(const cli_call *call)
 {
     static const char name[] = "follow-links";

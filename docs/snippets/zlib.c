@@ -1,8 +1,17 @@
-/* An archive of numpy.savez_compressed(): what is deflated is unpacked by zlib. */
+/* An archive as numpy.savez_compressed() makes it: packed and unpacked by zlib. */
 #include <dlpark/dlpark.h>
 #include <dlpark/file.h>
+#include <dlpark/file_write.h>
 #include <dlpark/zlib.h>
 #include <stdio.h>
+
+static dlpark_status save(const dlpark_view *weight, const char *path, dlpark_error *err)
+{
+    const dlpark_file_part part = {.name = "weight", .view = weight};
+    const dlpark_file_write_options options = {.deflate = dlpark_zlib_deflate(0)};
+
+    return dlpark_file_save(path, &part, 1, &options, err);
+}
 
 static dlpark_status load(dlpark_tensor *weight, const char *path, dlpark_error *err)
 {
@@ -22,11 +31,15 @@ int main(void)
     dlpark_view view;
     char text[200];
 
-    if (load(&weight, "arrays.npz", &err)) {
+    dlpark_status status = load(&weight, "arrays.npz", &err);
+    if (status == DLPARK_OK) {
+        dlpark_tensor_view(&weight, &view);
+        status = save(&view, "again.npz", &err);
+    }
+    if (status != DLPARK_OK) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    dlpark_tensor_view(&weight, &view);
     dlpark_view_describe(&view, text, sizeof text);
     puts(text);
     dlpark_tensor_release(&weight);

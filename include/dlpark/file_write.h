@@ -10,8 +10,8 @@
  * when the file is whole: the working directory stays what it is until then.
  *
  * The layout is the reference implementation's, byte for byte, unless an alignment is asked for. An npy file has exactly one
- * tensor, whose name is not kept, and no metadata; an npz file is a ZIP archive whose members are stored and aligned, and
- * has none either. Pointers must not be NULL unless a parameter says optional.
+ * tensor, whose name is not kept, and no metadata; an npz file is a ZIP archive whose members are stored and aligned, or
+ * deflated, and has none either. Pointers must not be NULL unless a parameter says optional.
  */
 #ifndef DLPARK_FILE_WRITE_H
 #define DLPARK_FILE_WRITE_H
@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "deflate.h"
 #include "file.h"
 
 DLPARK_BEGIN_C
@@ -66,6 +67,9 @@ typedef struct dlpark_file_write_options {
     const dlpark_file_value *values; /**< metadata with types, behind `metadata`; for a GGUF file only, and not
                                           "general.alignment" */
     size_t nvalues;
+    const dlpark_deflate *deflate; /**< of an npz file, and without `alignment_bytes`: its members are packed by these
+                                        functions, several at the same time. Until the file is whole there is room on the
+                                        disk for its tensors as they are. NULL: they are stored */
 } dlpark_file_write_options;
 
 /**

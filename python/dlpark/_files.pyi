@@ -18,5 +18,6 @@ def save(
     alignment: int,
     sync: bool,
     values: list[tuple[str, int, int, bool, bytes | list[str]]],
+    level: int,
     /,
 ) -> None: ...

@@ -333,13 +333,14 @@ def save(
     metadata: Mapping[str, Any] | None = None,
     alignment: int | None = None,
     sync: bool = False,
+    compress: bool | int = False,
 ) -> None:
     """Write tensors into a file.
 
     The file gets its name when it is whole: until then, and when anything fails, the one that was there stays as it was.
     A safetensors file is byte for byte what the reference implementation writes, unless `alignment` is given. An npy file
     is what `numpy.save` writes; it has one tensor, whose name is not kept. An npz file is an archive that `numpy.load`
-    reads, stored and not deflated, its data aligned to 64 bytes.
+    reads, stored and its data aligned to 64 bytes; or deflated, with `compress`.
 
     Parameters
     ----------
@@ -359,6 +360,9 @@ def save(
         takes such a file. In a GGUF file all tensors begin at a multiple of it, 32 by default.
     sync : bool
         Return only when the file is on the disk.
+    compress : bool or int
+        Of an npz file: deflate its members, as `numpy.savez_compressed` does, by all processors. 1, which is fast, to 9,
+        which packs best; True is 6. Until the file is whole the disk has room for the tensors as they are.
 
     Raises
     ------
@@ -366,7 +370,7 @@ def save(
         A name or a text is no str, or a tensor is none.
     ValueError
         A name comes twice or is ``"__metadata__"``; the format has no such dtype, no place for metadata, or not as many
-        tensors; the alignment is no power of two.
+        tensors; the alignment is no power of two; what is compressed is no npz file, or is to be aligned.
     BufferError
         A tensor cannot be exchanged, or is not in memory that the host can read.
     OSError
@@ -389,7 +393,7 @@ def save(
             pairs.append((_text("a key", key), _text(f"metadata[{key!r}]", value)))
         else:
             values.append((_text("a key", key), *_value(f"metadata[{key!r}]", value)))
-    _files.save(os.fsdecode(path), taken, pairs, number, _alignment(alignment), _flag("sync", sync), values)
+    _files.save(os.fsdecode(path), taken, pairs, number, _alignment(alignment), _flag("sync", sync), values, _level(compress))
 
 
 # ---- Arguments ----
@@ -450,6 +454,16 @@ def _alignment(value: Any) -> int:
         raise TypeError(f"alignment must be an int, not {type(value).__name__}")
     if not 0 < value <= 4096 or value & (value - 1):
         raise ValueError(f"alignment is {value}, expected a power of two up to 4096")
+    return value
+
+
+def _level(value: Any) -> int:
+    if isinstance(value, bool):
+        return 0 if value else -1
+    if not isinstance(value, int):
+        raise TypeError(f"compress must be True, False or a level, not {value!r}")
+    if not 1 <= value <= 9:
+        raise ValueError(f"compress is {value}, expected 1 to 9")
     return value
 
 

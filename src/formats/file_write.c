@@ -141,6 +141,8 @@ dlpark_status dlpark_file_writer_open(dlpark_file_writer **out, const char *path
     if (options.nvalues != 0 && format->format != DLPARK_FILE_GGUF)
         return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "%s has no place for metadata with types (%zu)",
                                 format->name, options.nvalues);
+    if (options.deflate != NULL && format->format != DLPARK_FILE_NPZ)
+        return dlpark_error_set(err, DLPARK_E_UNSUPPORTED, "%s files are not deflated, npz files are", format->name);
     DLPARK_TRY(format->plan(&plan, parts, count, &options, err));
     dlpark_file_writer *writer = calloc(1, sizeof *writer);
     if (writer == NULL) {
@@ -171,7 +173,10 @@ static dlpark_status file_write_place(dlpark_file_writer *writer, dlpark__file_w
         uint32_t sum = dlpark__crc32_shift(dlpark__crc32_add(0, bytes, nbytes), part->place.nbytes - offset - nbytes);
         (void)atomic_fetch_xor_explicit(&writer->sums[part - writer->parts], sum, memory_order_relaxed);
     }
-    (void)atomic_fetch_add_explicit(&part->nbytes_put, nbytes, memory_order_relaxed);
+    /* Whoever sees the last byte sees the sum. */
+    uint64_t put = atomic_fetch_add_explicit(&part->nbytes_put, nbytes, memory_order_release);
+    if (put + nbytes == part->place.nbytes && writer->plan.advance != NULL)
+        return writer->plan.advance(writer->plan.state, writer, err);
     return DLPARK_OK;
 }
 
@@ -370,7 +375,7 @@ static dlpark_status file_write_check_whole(dlpark_file_writer *writer, dlpark_e
 {
     for (size_t i = 0; i < writer->count; i++) {
         dlpark__file_writer_part *part = &writer->parts[i];
-        unsigned long long put = atomic_load_explicit(&part->nbytes_put, memory_order_relaxed);
+        unsigned long long put = atomic_load_explicit(&part->nbytes_put, memory_order_acquire);
         if (put != part->place.nbytes)
             return dlpark_error_set(err, DLPARK_E_ARGUMENT, "tensor '%s' was given %llu of its %llu bytes",
                                     part->name.text, put, (unsigned long long)part->place.nbytes);

@@ -28,7 +28,7 @@ struct dlpark_file_writer {
     int64_t *extents;
     size_t count;
     bool sync;
-    dlpark__write_plan plan; /* what of it is used at the end: `finish` and its state */
+    dlpark__write_plan plan; /* what of it is used later: its functions and their state */
     _Atomic(uint32_t) *sums; /* of each part; NULL: nobody asks */
 };
 

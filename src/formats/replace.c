@@ -55,7 +55,7 @@ static int replace_create(char *temporary, size_t digits, mode_t *mode)
 
     for (int attempt = 0; attempt < REPLACE_ATTEMPTS && descriptor < 0; attempt++) {
         replace_name_fill(temporary + digits);
-        descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (descriptor < 0 && errno != EEXIST && errno != EINTR)
             break;
     }
@@ -191,5 +191,34 @@ dlpark_status dlpark__replace_write(const dlpark__replace *replace, uint64_t off
             nbytes -= (size_t)put;
         }
     }
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark__replace_read(const dlpark__replace *replace, uint64_t offset, void *to, size_t nbytes,
+                                   dlpark_error *err)
+{
+    unsigned char *at = to;
+
+    while (nbytes > 0) {
+        size_t some = nbytes < REPLACE_WRITE_NBYTES ? nbytes : REPLACE_WRITE_NBYTES;
+        ssize_t got = pread(replace->descriptor, at, some, (off_t)offset);
+        if (got == 0)
+            return dlpark_error_set(err, DLPARK_E_IO, "%s: somebody cut it short while it was written",
+                                    replace->name.text);
+        if (got < 0 && errno != EINTR)
+            return dlpark__source_fail(&replace->name, errno, err);
+        if (got > 0) {
+            at += got;
+            offset += (uint64_t)got;
+            nbytes -= (size_t)got;
+        }
+    }
+    return DLPARK_OK;
+}
+
+dlpark_status dlpark__replace_cut(const dlpark__replace *replace, uint64_t nbytes, dlpark_error *err)
+{
+    if (ftruncate(replace->descriptor, (off_t)nbytes) != 0)
+        return dlpark__source_fail(&replace->name, errno, err);
     return DLPARK_OK;
 }

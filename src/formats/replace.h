@@ -29,6 +29,13 @@ dlpark_status dlpark__replace_begin(dlpark__replace *replace, const char *path, 
 dlpark_status dlpark__replace_write(const dlpark__replace *replace, uint64_t offset, const void *bytes, size_t nbytes,
                                     dlpark_error *err);
 
+/* Reads all of it at a place: what was written there, or zeros. Threads: any. */
+dlpark_status dlpark__replace_read(const dlpark__replace *replace, uint64_t offset, void *to, size_t nbytes,
+                                   dlpark_error *err);
+
+/* Ends it at a byte. */
+dlpark_status dlpark__replace_cut(const dlpark__replace *replace, uint64_t nbytes, dlpark_error *err);
+
 /* Gives it its name; `sync`: returns when that is on the disk. On failure the old file is there, and the new one gone;
  * but where the folder alone could not be brought to the disk. */
 dlpark_status dlpark__replace_commit(dlpark__replace *replace, bool sync, dlpark_error *err);

@@ -15,6 +15,8 @@ typedef struct dlpark__write_place {
     uint64_t nbytes;
 } dlpark__write_place;
 
+struct dlpark_file_writer;
+
 typedef struct dlpark__write_plan {
     char *head; /* the file's first bytes; from malloc() */
     size_t head_nbytes;
@@ -23,7 +25,10 @@ typedef struct dlpark__write_plan {
     /* Of a format some of whose bytes depend on those of tensors: writes them, when all tensors are there. `sums`: of the
      * bytes of each part, as crc32.h has it, begun with 0. NULL where everything is in the head. */
     dlpark_status (*finish)(void *state, const _Atomic(uint32_t) *sums, const dlpark__replace *file, dlpark_error *err);
-    void *state; /* for it; */
+    /* Of a format that goes on with tensors before all are there: called when a part of the writer has its last byte, by
+     * the thread that wrote it. NULL: nothing is to be done. */
+    dlpark_status (*advance)(void *state, const struct dlpark_file_writer *writer, dlpark_error *err);
+    void *state; /* for them; */
     void (*end)(void *state);
 } dlpark__write_plan;
 

@@ -109,12 +109,96 @@ static void no_memory_leaves_nothing(void **state)
     assert_true(nth >= 4); /* the stream, zlib's state, its window, and then none */
 }
 
+/* ---- Deflate ---- */
+
+/* In pieces of so many bytes, each behind its window, by states that are used again and in turns; unpacked by zlib. */
+static void check_pieces(int level, size_t piece)
+{
+    const dlpark_deflate *deflate = dlpark_zlib_deflate(level);
+    void *states[] = {deflate->begin(deflate->context), deflate->begin(deflate->context)};
+    size_t left, got;
+
+    packed_nbytes = 0;
+    for (size_t at = 0, i = 0; at < PLAIN; at += piece, i++) {
+        size_t some = PLAIN - at < piece ? PLAIN - at : piece;
+        size_t window = at < DLPARK_DEFLATE_WINDOW ? at : DLPARK_DEFLATE_WINDOW;
+        size_t put = deflate->piece(states[i % 2], plain + at, some, window, at + some == PLAIN, packed + packed_nbytes,
+                                    sizeof packed - packed_nbytes);
+        assert_true(put > 0);
+        packed_nbytes += put;
+    }
+    memset(out, 0, sizeof out);
+    assert_int_equal(unpack(PLAIN, PLAIN, packed_nbytes, &got, &left), DLPARK_INFLATE_END);
+    assert_true(got == PLAIN && left == 0);
+    assert_memory_equal(out, plain, PLAIN);
+    deflate->end(states[0]);
+    deflate->end(states[1]);
+}
+
+static void pieces_are_one_stream(void **state)
+{
+    size_t nbytes[10];
+
+    (void)state;
+    for (int level = 0; level <= 9; level++) {
+        check_pieces(level, 1000);
+        check_pieces(level, PLAIN);
+        nbytes[level] = packed_nbytes;
+    }
+    assert_true(nbytes[9] <= nbytes[1] && nbytes[0] == nbytes[6]);
+    assert_ptr_equal(dlpark_zlib_deflate(10), dlpark_zlib_deflate(0));
+    assert_ptr_equal(dlpark_zlib_deflate(-1), dlpark_zlib_deflate(0));
+    assert_ptr_not_equal(dlpark_zlib_deflate(1), dlpark_zlib_deflate(9));
+    pack(NULL);
+}
+
+/* With every room but enough, last or not: nothing, and never a byte behind it. */
+static void what_does_not_fit_is_told(void **state)
+{
+    enum { SOME = 3000 };
+    const dlpark_deflate *deflate = dlpark_zlib_deflate(0);
+    const unsigned char *from = plain + 20000 - SOME / 2;
+    void *stream = deflate->begin(deflate->context);
+
+    (void)state;
+    assert_non_null(stream);
+    for (int is_last = 0; is_last < 2; is_last++) {
+        size_t most = deflate->piece(stream, from, SOME, 0, is_last, out, PLAIN);
+        assert_true(most > 1);
+        for (size_t room = 1; room < most; room++) {
+            out[room] = 0x5A;
+            assert_int_equal(deflate->piece(stream, from, SOME, 0, is_last, out, room), 0);
+            assert_int_equal(out[room], 0x5A);
+        }
+        assert_int_equal(deflate->piece(stream, from, SOME, 0, is_last, out, most + 1), most);
+    }
+    deflate->end(stream);
+}
+
+static void no_memory_packs_nothing(void **state)
+{
+    const dlpark_deflate *deflate = dlpark_zlib_deflate(0);
+    long nth = 0, live = failing_alloc_live();
+    void *stream = NULL;
+
+    (void)state;
+    while (stream == NULL) {
+        failing_alloc_arm(++nth);
+        stream = deflate->begin(deflate->context);
+        failing_alloc_arm(0);
+        assert_true(stream != NULL || failing_alloc_live() == live);
+    }
+    assert_true(nth >= 4);
+    deflate->end(stream);
+    assert_int_equal(failing_alloc_live(), live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_step_gives_the_same),
-        cmocka_unit_test(bytes_that_are_missing_or_broken),
-        cmocka_unit_test(no_memory_leaves_nothing),
+        cmocka_unit_test(every_step_gives_the_same), cmocka_unit_test(bytes_that_are_missing_or_broken),
+        cmocka_unit_test(no_memory_leaves_nothing),  cmocka_unit_test(pieces_are_one_stream),
+        cmocka_unit_test(what_does_not_fit_is_told), cmocka_unit_test(no_memory_packs_nothing),
     };
 
     return cmocka_run_group_tests(tests, pack, NULL);

@@ -279,6 +279,56 @@ def test_what_is_saved_numpy_reads(tmp_path, alignment):
             assert file.info(name).offset % (alignment or 64) == 0
 
 
+@pytest.mark.parametrize("compress", [True, 1, 9])
+def test_what_is_compressed_numpy_reads(tmp_path, compress):
+    native = {name: np.asarray(array, array.dtype.newbyteorder("=")) for name, array in ARRAYS.items()}
+    native["noise"] = np.random.default_rng(1).integers(0, 256, 3 << 20, np.uint8)  # which is stored, in blocks
+    native["steps"] = np.arange(2 << 20) // 1000
+    dlpark.save(tmp_path / "x.npz", native, compress=compress)
+    dlpark.save(tmp_path / "y.npz", native, compress=compress)
+    assert (tmp_path / "x.npz").read_bytes() == (tmp_path / "y.npz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "x.npz") as made:
+        assert made.testzip() is None
+        assert {info.compress_type for info in made.infolist()} == {zipfile.ZIP_DEFLATED}
+        assert {info.date_time for info in made.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    with np.load(tmp_path / "x.npz") as theirs, dlpark.open(tmp_path / "x.npz") as file:
+        assert theirs.files == list(file) == list(native)
+        for name, array in native.items():
+            np.testing.assert_array_equal(theirs[name], array, strict=True)
+            assert_same(file[name], array)
+            assert file.info(name).compressed
+    np.savez_compressed(tmp_path / "numpy.npz", **native)
+    assert compress == 1 or (tmp_path / "x.npz").stat().st_size < 1.01 * (tmp_path / "numpy.npz").stat().st_size
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["numpy.npz", "x.npz", "y.npz"]
+
+
+def test_what_cannot_be_compressed_is_told(tmp_path):
+    tensors = {"a": np.arange(3)}
+    for options, error, text in [
+        ({"compress": 0}, ValueError, "compress is 0, expected 1 to 9"),
+        ({"compress": 10}, ValueError, "compress is 10"),
+        ({"compress": "9"}, TypeError, "compress must be True, False or a level, not '9'"),
+        ({"compress": True, "alignment": 64}, ValueError, "what is deflated has none"),
+        ({"compress": True, "format": "safetensors"}, ValueError, "safetensors files are not deflated, npz files are"),
+    ]:
+        with pytest.raises(error, match=text):
+            dlpark.save(tmp_path / "x.npz", tensors, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_compresses(tmp_path, command):
+    np.savez(tmp_path / "s.npz", **ARRAYS)
+    command("convert", "--compress", tmp_path / "s.npz", tmp_path / "c.npz")
+    with zipfile.ZipFile(tmp_path / "c.npz") as made:
+        assert {info.compress_type for info in made.infolist()} == {zipfile.ZIP_DEFLATED}
+    with np.load(tmp_path / "c.npz") as theirs:
+        for name, array in ARRAYS.items():
+            np.testing.assert_array_equal(theirs[name], array.astype(array.dtype.newbyteorder("=")), strict=True)
+    assert "not deflated" in command("convert", "-z", tmp_path / "s.npz", tmp_path / "c.safetensors", status=2)
+    assert "has none" in command("convert", "-z", "--align", "64", tmp_path / "s.npz", tmp_path / "d.npz", status=2)
+    assert "--compress is of tensor files" in command("convert", "-z", tmp_path / "s.npz", tmp_path / "d.png", status=2)
+
+
 def test_strided_tensors_and_names(tmp_path):
     names = {"": np.arange(3), "a.npy": np.arange(24).reshape(2, 3, 4).transpose(2, 0, 1)[::2], "é": np.ones((2, 2))[:, 1]}
     dlpark.save(tmp_path / "x.npz", names)

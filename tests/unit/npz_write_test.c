@@ -6,8 +6,8 @@
 #include "failing_alloc.h"
 #include "format.h"
 #include "npy_made.h"
-#include "replace.h"
 #include "npz/zip.h"
+#include "replace.h"
 
 /* ---- Views ---- */
 

@@ -11,7 +11,7 @@
 
 /* ---- System calls that fail when they are told to ---- */
 
-enum { OPEN, FSTAT, FTRUNCATE, PWRITE, FCHMOD, FSYNC, CLOSE, RENAME, CALLS };
+enum { OPEN, FSTAT, FTRUNCATE, PWRITE, PREAD, FCHMOD, FSYNC, CLOSE, RENAME, CALLS };
 
 static struct {
     int first, past, number, count;
@@ -43,6 +43,7 @@ int __real_open(const char *path, int flags, ...);
 int __real_fstat(int descriptor, struct stat *status);
 int __real_ftruncate(int descriptor, off_t nbytes);
 ssize_t __real_pwrite(int descriptor, const void *from, size_t nbytes, off_t offset);
+ssize_t __real_pread(int descriptor, void *to, size_t nbytes, off_t offset);
 int __real_fchmod(int descriptor, mode_t mode);
 int __real_fsync(int descriptor);
 int __real_close(int descriptor);
@@ -51,6 +52,7 @@ int __wrap_open(const char *path, int flags, ...);
 int __wrap_fstat(int descriptor, struct stat *status);
 int __wrap_ftruncate(int descriptor, off_t nbytes);
 ssize_t __wrap_pwrite(int descriptor, const void *from, size_t nbytes, off_t offset);
+ssize_t __wrap_pread(int descriptor, void *to, size_t nbytes, off_t offset);
 int __wrap_fchmod(int descriptor, mode_t mode);
 int __wrap_fsync(int descriptor);
 int __wrap_close(int descriptor);
@@ -84,6 +86,13 @@ ssize_t __wrap_pwrite(int descriptor, const void *from, size_t nbytes, off_t off
     if (fails_now(PWRITE))
         return -1;
     return __real_pwrite(descriptor, from, most_at_once != 0 && nbytes > most_at_once ? most_at_once : nbytes, offset);
+}
+
+ssize_t __wrap_pread(int descriptor, void *to, size_t nbytes, off_t offset)
+{
+    if (fails_now(PREAD))
+        return -1;
+    return __real_pread(descriptor, to, most_at_once != 0 && nbytes > most_at_once ? most_at_once : nbytes, offset);
 }
 
 int __wrap_fchmod(int descriptor, mode_t mode)
@@ -229,6 +238,30 @@ static void holes_are_zeros(void **state)
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_size, 9);
     assert_content("");
+}
+
+/* What was written before the file has its name is read, in as many calls as it takes, and cut. */
+static void what_was_written_is_read_and_cut(void **state)
+{
+    (void)state;
+    dlpark__replace replace;
+    char got[8] = "";
+
+    assert_ok(dlpark__replace_begin(&replace, path, 9, e));
+    assert_ok(dlpark__replace_write(&replace, 0, "abcdefgh", 8, e));
+    most_at_once = 3;
+    plan(PREAD, 2, 1, EINTR);
+    assert_ok(dlpark__replace_read(&replace, 1, got, 7, e));
+    assert_string_equal(got, "bcdefgh");
+    plan(PREAD, 1, 2, EIO);
+    assert_fails(DLPARK_E_IO, "Input/output", dlpark__replace_read(&replace, 0, got, 8, e));
+    plan(PREAD, 0, 0, 0);
+    assert_fails(DLPARK_E_IO, "somebody cut it short", dlpark__replace_read(&replace, 5, got, 5, e));
+    plan(FTRUNCATE, 1, 2, EIO);
+    assert_fails(DLPARK_E_IO, "Input/output", dlpark__replace_cut(&replace, 4, e));
+    assert_ok(dlpark__replace_cut(&replace, 4, e));
+    assert_ok(dlpark__replace_commit(&replace, false, e));
+    assert_content("abcd");
 }
 
 static void the_mode_is_kept(void **state)
@@ -414,6 +447,7 @@ int main(void)
         in_a_folder(a_file_is_made_or_replaced),
         in_a_folder(what_is_abandoned_leaves_nothing),
         in_a_folder(holes_are_zeros),
+        in_a_folder(what_was_written_is_read_and_cut),
         in_a_folder(the_mode_is_kept),
         in_a_folder(a_link_is_replaced),
         in_a_folder(a_link_to_a_device_is_not),

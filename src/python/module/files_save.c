@@ -2,6 +2,9 @@
 #include "kit.h"
 
 #include <dlpark/file_write.h>
+#if defined(FILES_HAVE_ZLIB)
+#include <dlpark/zlib.h>
+#endif
 
 #include "files_module.h"
 
@@ -136,8 +139,25 @@ static int files_job_begin(files_job *job, PyObject *tensors, PyObject *metadata
     return files_job_read_values(job, values);
 }
 
-const char dlpark__py_files_save_doc[] =
-    "save(path, [(name, capsule)], [(key, value)], format, alignment, sync, [(key, code, bits, is_array, items)])";
+/* How members are packed; `level` below 0: they are stored. */
+static int files_read_level(PyObject *object, dlpark_file_write_options *options)
+{
+    long level = PyLong_AsLong(object);
+
+    if (level < 0)
+        return 0;
+#if defined(FILES_HAVE_ZLIB)
+    options->deflate = dlpark_zlib_deflate((int)level);
+    return 0;
+#else
+    (void)options;
+    PyErr_SetString(PyExc_ValueError, "compress: dlpark was built without zlib");
+    return -1;
+#endif
+}
+
+const char dlpark__py_files_save_doc[] = "save(path, [(name, capsule)], [(key, value)], format, alignment, sync, "
+                                         "[(key, code, bits, is_array, items)], level)";
 
 PyObject *dlpark__py_files_save(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -152,6 +172,8 @@ PyObject *dlpark__py_files_save(PyObject *module, PyObject *const *args, Py_ssiz
     if (!PyUnicode_FSConverter(args[0], &path))
         return NULL;
     int begun = files_job_begin(&job, args[1], args[2], args[6]);
+    if (begun == 0)
+        begun = files_read_level(args[7], &options);
     options.metadata = job.pairs;
     options.nmetadata = job.nmetadata;
     options.values = job.values;
