@@ -259,6 +259,13 @@ def archive_groups(folder: Path, mib: int) -> list[Group]:
         with np.load(path) as archive:
             return dict(archive)
 
+    def saved(save, *arguments, **options):
+        save(folder / "saved.npz", *arguments, **options)
+        return folder / "saved.npz"
+
+    def right_saved(path):
+        return same(theirs(path), packed)
+
     return [
         Group(
             "npz, stored",
@@ -273,6 +280,13 @@ def archive_groups(folder: Path, mib: int) -> list[Group]:
             [
                 Case("dlpark", lambda: dlpark.load(deflated), lambda found: same(found, packed), {"NumPy": 1.0}),
                 Case("NumPy", lambda: theirs(deflated), lambda found: same(found, packed)),
+            ],
+        ),
+        Group(
+            "npz, deflated and saved",
+            [
+                Case("dlpark", lambda: saved(dlpark.save, packed, compress=True), right_saved, {"NumPy": 0.7}),
+                Case("NumPy", lambda: saved(np.savez_compressed, **packed), right_saved),
             ],
         ),
     ]
