@@ -263,6 +263,25 @@ int cli_texts_add(cli_texts *texts, const cli_call *call, const char *path, cons
 bool cli_texts_unite(cli_texts *texts, const cli_verb *verb, bool keeps_first);
 void cli_texts_end(cli_texts *texts);
 
+/* The format that a file is written in: of --to, or that its name ends as; safetensors where neither says any. */
+dlpark_file_format cli_written_format(const char *path, dlpark_file_format asked);
+
+/* ---- values.c ---- */
+
+/* The metadata of a GGUF file as another gets them: texts, and what has a type behind them. Empty when zeroed. */
+typedef struct cli_values {
+    dlpark_file_pair *pairs; /* whose texts are the file's */
+    size_t npairs;
+    dlpark_file_value *values;
+    size_t count;
+} cli_values;
+
+/* What the process ends with, else, after telling. To be ended in any case. */
+int cli_values_read(cli_values *values, const cli_verb *verb, const dlpark_file *file);
+void cli_values_end(cli_values *values);
+
+/* ---- parts.c, again ---- */
+
 /* What FROM says, and TO will not. Empty when zeroed. */
 typedef struct cli_losses {
     bool has_texts;    /* metadata that were numbers and arrays, or may have been */

@@ -54,6 +54,7 @@ typedef struct convert_job {
     convert_tensor *tensors;
     dlpark_file_part *parts;
     cli_texts texts;
+    cli_values values;
     size_t count;
     uint64_t nbytes; /* to be read */
     cli_losses losses;
@@ -142,6 +143,7 @@ static void convert_end(convert_job *job)
     free(job->tensors);
     free(job->parts);
     cli_texts_end(&job->texts);
+    cli_values_end(&job->values);
     dlpark_file_release(&job->file);
 }
 
@@ -351,6 +353,26 @@ static int convert_to_picture(const convert_job *job, const cli_picture_options 
 
 /* ---- The verb ---- */
 
+/* As texts; from a GGUF file into another with their types. */
+static int convert_take_metadata(convert_job *job, dlpark_file_write_options *options)
+{
+    bool is_typed = dlpark_file_format_of(job->file) == DLPARK_FILE_GGUF &&
+                    cli_written_format(job->call->operands[1], options->format) == DLPARK_FILE_GGUF;
+
+    options->metadata = job->texts.pairs;
+    options->nmetadata = job->texts.npairs;
+    if (!is_typed) {
+        cli_losses_add_texts(&job->losses, job->file);
+        return CLI_FINE;
+    }
+    int code = cli_values_read(&job->values, job->call->verb, job->file);
+    options->metadata = job->values.pairs;
+    options->nmetadata = job->values.npairs;
+    options->values = job->values.values;
+    options->nvalues = job->values.count;
+    return code;
+}
+
 static int convert_open(convert_job *job, dlpark_file_write_options *options, const cli_picture_options *picture)
 {
     const cli_call *call = job->call;
@@ -376,11 +398,7 @@ static int convert_open(convert_job *job, dlpark_file_write_options *options, co
         code = CLI_UNREADABLE;
     if (code != CLI_FINE)
         return code;
-    options->metadata = job->texts.pairs;
-    options->nmetadata = cli_value(call, CONVERT_NO_METADATA) == NULL ? job->texts.npairs : 0;
-    if (options->nmetadata > 0)
-        cli_losses_add_texts(&job->losses, job->file);
-    return CLI_FINE;
+    return cli_value(call, CONVERT_NO_METADATA) == NULL ? convert_take_metadata(job, options) : CLI_FINE;
 }
 
 static int convert_run(const cli_call *call)

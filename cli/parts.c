@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -237,22 +238,23 @@ void cli_losses_tell(const cli_losses *losses, const cli_verb *verb)
                      losses->nquantised, is_one ? "" : "s", is_one ? "its" : "their", is_one ? "" : "s");
 }
 
-/* The format that a file is written in: of --to, or that its name ends as. */
-static dlpark_file_format parts_format(const char *path, dlpark_file_format asked)
+dlpark_file_format cli_written_format(const char *path, dlpark_file_format asked)
 {
     static const dlpark_file_format formats[] = {DLPARK_FILE_NPY, DLPARK_FILE_NPZ, DLPARK_FILE_GGUF};
     const char *end = strrchr(path, '.');
 
-    for (size_t i = 0; asked == DLPARK_FILE_ANY && end != NULL && i < sizeof formats / sizeof formats[0]; i++)
-        if (strcmp(end + 1, dlpark_file_format_name(formats[i])) == 0)
+    if (asked != DLPARK_FILE_ANY)
+        return asked;
+    for (size_t i = 0; end != NULL && i < sizeof formats / sizeof formats[0]; i++)
+        if (strcasecmp(end + 1, dlpark_file_format_name(formats[i])) == 0)
             return formats[i];
-    return asked;
+    return DLPARK_FILE_SAFETENSORS;
 }
 
 static void parts_complain_of_writing(const cli_verb *verb, const char *path, const dlpark_file_write_options *options,
                                       const cli_losses *losses, const dlpark_error *err)
 {
-    dlpark_file_format format = parts_format(path, options->format);
+    dlpark_file_format format = cli_written_format(path, options->format);
     bool is_array = format == DLPARK_FILE_NPY || format == DLPARK_FILE_NPZ;
     const char *more = "";
 

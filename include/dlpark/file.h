@@ -208,6 +208,31 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_metadata_get(const dlpark_
                                                                    dlpark_file_text *key, dlpark_file_text *value,
                                                                    dlpark_error *err);
 
+/** A key of metadata, and a number, a truth value, a text, or an array of one of these. GGUF files have such. */
+typedef struct dlpark_file_value {
+    dlpark_file_text key; /**< UTF-8; unique in the file */
+    DLDataType dtype;     /**< integers of 8 to 64 bits, float32, float64, bool; all zero: texts */
+    const void *data;     /**< as many numbers, in this machine's order, or dlpark_file_text, which are UTF-8 where they
+                               are in no array */
+    size_t count;         /**< 1, unless it is an array */
+    bool is_array;
+} dlpark_file_value;
+
+/**
+ * One of the metadata with its type, read from the file anew: of a GGUF file what it is, whole, however long; of another a text.
+ *
+ * @param index  in. As for dlpark_file_metadata_get().
+ * @param value  out. Its key is borrowed from the file, its data are in memory of its own, which
+ *               dlpark_file_value_release() ends. Not written on failure.
+ * @return DLPARK_OK; DLPARK_E_INDEX; DLPARK_E_MEMORY; DLPARK_E_IO; DLPARK_E_FORMAT (another process changed the file since it
+ *         was opened).
+ */
+DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_value_load(const dlpark_file *file, int64_t index,
+                                                                 dlpark_file_value *value, dlpark_error *err);
+
+/** Ends the data of a value that was loaded, and leaves it empty. Accepts NULL, and one that is all zero. */
+DLPARK_API void dlpark_file_value_release(dlpark_file_value *value);
+
 /**
  * A tensor of the file as a view of the mapping, which is made when first asked for. The view dies with the file.
  *

@@ -42,16 +42,6 @@ typedef struct dlpark_file_pair {
     dlpark_file_text value;
 } dlpark_file_pair;
 
-/** A key of metadata, and a number, a truth value, a text, or an array of one of these. GGUF files have such. */
-typedef struct dlpark_file_value {
-    dlpark_file_text key; /**< UTF-8; unique in the file */
-    DLDataType dtype;     /**< integers of 8 to 64 bits, float32, float64, bool; all zero: texts */
-    const void *data;     /**< as many numbers, in this machine's order, or dlpark_file_text, which are UTF-8 where they
-                               are in no array */
-    size_t count;         /**< 1, unless it is an array */
-    bool is_array;
-} dlpark_file_value;
-
 /** How a file is written. Zero the rest: a field that is not named has its plain meaning. Grows only at its end. */
 typedef struct dlpark_file_write_options {
     dlpark_file_format format;        /**< DLPARK_FILE_ANY: as the end of the path says,

@@ -40,6 +40,8 @@ typedef struct dlpark__format {
     /* Bytes of a tensor whose entry is compressed, as they would be in the file. NULL where there are none such. */
     dlpark_status (*read_bytes)(const dlpark_file *file, int64_t index, uint64_t begin, unsigned char *to,
                                 uint64_t nbytes, dlpark_error *err);
+    /* A value of the metadata with its type, its data from malloc(); its key is filled in. NULL where all are texts. */
+    dlpark_status (*load_value)(const dlpark_file *file, int64_t index, dlpark_file_value *value, dlpark_error *err);
     /* Of a format that keeps something. */
     void (*end)(void *state);
     /* Checks everything of a file to be written, and plans it. On failure the plan is empty. */

@@ -283,6 +283,23 @@ def test_convert_tells_what_is_lost(tmp_path, model):
     assert [tensor.tensor_type.name for tensor in gguf.GGUFReader(tmp_path / "again").tensors] == ["F16"]
 
 
+@pytest.mark.parametrize("alignment", [None, 64])
+def test_convert_keeps_the_types_of_metadata(tmp_path, alignment):
+    metadata = {"general.architecture": "test"} | ({"general.alignment": str(alignment)} if alignment else {})
+    metadata |= {key: value for key, (value, _) in VALUES.items()} | {"long": list(range(1000)), "tokens": ["é"] * 999, "last": "text"}
+    dlpark.save(tmp_path / "from.gguf", {"t": np.ones(3, np.float32)}, metadata=metadata)
+    done = run(tmp_path, "convert", "from.gguf", "to.gguf")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "to.gguf").read_bytes() == (tmp_path / "from.gguf").read_bytes()
+    fields = gguf.GGUFReader(tmp_path / "to.gguf").fields
+    assert fields["long"].contents() == list(range(1000)) and fields["last"].contents() == "text"
+    assert run(tmp_path, "convert", "from.gguf", "to.GGUF").returncode == 0
+    assert (tmp_path / "to.GGUF").read_bytes() == (tmp_path / "from.gguf").read_bytes()
+    assert run(tmp_path, "convert", "from.gguf", "bare.gguf", "--no-metadata").returncode == 0
+    assert dlpark.open(tmp_path / "bare.gguf").metadata == {}
+    assert "texts now" in run(tmp_path, "convert", "from.gguf", "to.gguf", "--to", "safetensors").stderr
+
+
 def test_only_what_is_lost_is_told(tmp_path, model):
     texts = "note: the metadata are texts now, numbers and arrays too\n"
     blocks = "note: 1 quantised tensor came as bytes, without the name of its type\n"

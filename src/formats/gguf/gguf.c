@@ -249,5 +249,6 @@ const dlpark__format dlpark__format_gguf = {
     .suffix = ".gguf",
     .matches = gguf_matches,
     .read = gguf_read,
+    .load_value = dlpark__gguf_load_value,
     .plan = dlpark__gguf_plan,
 };

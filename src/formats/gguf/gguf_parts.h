@@ -76,6 +76,11 @@ enum { DLPARK__GGUF_U32 = 4, DLPARK__GGUF_STRING = 8, DLPARK__GGUF_ARRAY = 9 };
 /* A key and its value, as a text. */
 bool dlpark__gguf_read_pair(dlpark__gguf_reader *reader);
 
+/* ---- gguf_load.c ---- */
+
+dlpark_status dlpark__gguf_load_value(const dlpark_file *file, int64_t index, dlpark_file_value *value,
+                                      dlpark_error *err);
+
 /* ---- gguf_tensor.c ---- */
 
 /* ggml's types by their numbers; those that it took out have no name. */
