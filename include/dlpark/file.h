@@ -75,7 +75,7 @@ typedef enum dlpark_file_access {
 /** What a file is opened with. Zero the rest: a field that is not named has its plain meaning. Grows only at its end. */
 typedef struct dlpark_file_options {
     dlpark_file_format format;  /**< refuse any other */
-    uint64_t max_header_nbytes; /**< 0: what the format allows, at most 100,000,000; of npy 1,048,576 */
+    uint64_t max_header_nbytes; /**< 0: what is allowed, at most 100,000,000 (npy: 1,048,576); of npz for all */
     dlpark_file_float4 float4;
     bool is_private;   /**< mapped tensors may be written; what is written stays in this process */
     bool follow_links; /**< shards may be links, which lead anywhere: a cache of Hugging Face has such */
@@ -219,18 +219,17 @@ typedef struct dlpark_file_value {
 } dlpark_file_value;
 
 /**
- * One of the metadata with its type, read from the file anew: of a GGUF file what it is, whole, however long; of another a text.
+ * One of the metadata with its type, read anew: of a GGUF file what it is, whole, however long; of another a text.
  *
  * @param index  in. As for dlpark_file_metadata_get().
  * @param value  out. Its key is borrowed from the file, its data are in memory of its own, which
  *               dlpark_file_value_release() ends. Not written on failure.
- * @return DLPARK_OK; DLPARK_E_INDEX; DLPARK_E_MEMORY; DLPARK_E_IO; DLPARK_E_FORMAT (another process changed the file since it
- *         was opened).
+ * @return DLPARK_OK; DLPARK_E_INDEX; DLPARK_E_MEMORY; DLPARK_E_IO; DLPARK_E_FORMAT (the file was changed meanwhile).
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_value_load(const dlpark_file *file, int64_t index,
                                                                  dlpark_file_value *value, dlpark_error *err);
 
-/** Ends the data of a value that was loaded, and leaves it empty. Accepts NULL, and one that is all zero. */
+/** Ends the data of a value, and leaves it empty. Accepts NULL, and one that is empty. */
 DLPARK_API void dlpark_file_value_release(dlpark_file_value *value);
 
 /**

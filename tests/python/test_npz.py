@@ -180,6 +180,23 @@ def test_members_of_one_name():
     refused(archive([("a.npy", npy(1)), ("a", npy(2))]), "tensor 'a'", "two tensors of this name")
 
 
+def test_a_name_that_numpy_takes_for_anothers_file():
+    """NumPy gives `x` where "x.npy" is asked for, and never the tensor of that name."""
+    data = archive([("x.npy.npy", npy(np.arange(2))), ("x.npy", npy(np.arange(3)))])
+    refused(data, "'x.npy'", "NumPy takes its name for the file of the tensor without the .npy")
+    assert list(dlpark.open(archive([("x.npy.npy", npy(np.arange(2))), ("y.npy", npy(np.arange(3)))]))) == ["x.npy", "y"]
+
+
+def test_headers_have_a_limit_together():
+    """Each is within the limit of one, and deflated they take no room."""
+    array = npy(np.arange(3))
+    header = array[10:-24].rstrip()
+    long = b"\x93NUMPY\2\0" + struct.pack("<I", 1000000) + header.ljust(999999) + b"\n" + array[-24:]
+    members = [(f"{i}.npy", long) for i in range(100)]
+    assert len(dlpark.open(archive(members[:99], compression=zipfile.ZIP_DEFLATED))) == 99
+    refused(archive(members, compression=zipfile.ZIP_DEFLATED), "'99'", "the headers of arrays to this one have 100001200 bytes")
+
+
 def test_other_methods_and_folders():
     for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         refused(archive([("a.npy", npy(1))], compression=method), "tensor 'a'", "is packed by method")

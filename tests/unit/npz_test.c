@@ -286,6 +286,46 @@ static void nothing_to_unpack_with(void **state)
     npy_made_end(&array);
 }
 
+/* Tensors "x" and "x.npy": NumPy gives the first under both names. */
+static void a_name_that_is_anothers_file(void **state)
+{
+    npy_made array = npy_made_u1(3);
+    const zip_item items[] = {npy_made_item(&array, "x.npy.npy", 0), npy_made_item(&array, "y.npy", 0),
+                              npy_made_item(&array, "x.npy", 0), npy_made_item(&array, "y.npy.npy", 0),
+                              npy_made_item(&array, "z.npy.npy", 0)};
+    zip_made made = zip_made_of(items, 5, false, "");
+    dlpark_file_fault faults[4];
+    size_t count;
+
+    (void)state;
+    assert_fails(DLPARK_E_FORMAT, "tensor 'x.npy': NumPy takes its name for the file of",
+                 dlpark_file_open_memory(&(dlpark_file *){NULL}, made.bytes, made.nbytes, NULL, NULL, NULL, e));
+    tensor_file_path path = tensor_file_save_bytes(made.bytes, made.nbytes);
+    assert_ok(dlpark_file_check(path.text, NULL, faults, 4, &count, e));
+    assert_int_equal(count, 2);
+    assert_string_equal(faults[1].tensor, "y.npy");
+    tensor_file_drop(&path);
+    zip_made_end(&made);
+    npy_made_end(&array);
+}
+
+static void long_headers_have_a_limit_together(void **state)
+{
+    npy_made array = npy_made_of("{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }", 600, 3);
+    const zip_item items[] = {npy_made_item(&array, "a.npy", 0), npy_made_item(&array, "b.npy", 0)};
+    zip_made made = zip_made_of(items, 2, false, "");
+    const dlpark_file_options few = {.max_header_nbytes = 1199}, enough = {.max_header_nbytes = 1200};
+    dlpark_file *file = NULL;
+
+    (void)state;
+    assert_refused(&made, &few, DLPARK_E_LIMIT, "header-size",
+                   "tensor 'b': the headers of arrays to this one have 1200 bytes, more than 1199");
+    assert_ok(dlpark_file_open_memory(&file, made.bytes, made.nbytes, NULL, NULL, &enough, e));
+    dlpark_file_release(&file);
+    zip_made_end(&made);
+    npy_made_end(&array);
+}
+
 static void two_of_one_name(void **state)
 {
     npy_made array = npy_made_u1(3);
@@ -544,6 +584,8 @@ int main(void)
         cmocka_unit_test(arrays_that_are_wrong),
         cmocka_unit_test(nothing_to_unpack_with),
         cmocka_unit_test(two_of_one_name),
+        cmocka_unit_test(a_name_that_is_anothers_file),
+        cmocka_unit_test(long_headers_have_a_limit_together),
         cmocka_unit_test(every_fault_is_listed),
         cmocka_unit_test(told_by_its_beginning),
         cmocka_unit_test(headers_have_the_limit_of_the_options),

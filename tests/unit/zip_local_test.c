@@ -210,18 +210,32 @@ static void order_and_overlap(void **state)
     assert_ok(zip_opened_read(&opened, &made, 0, true, e));
     assert_int_equal(opened.faults.count, 1); /* and the third is in its place */
     zip_opened_end(&opened);
-
-    /* The same member twice, by two entries. */
     zip_made_end(&made);
-    made = (zip_made){.bytes = NULL};
-    const zip_item twice[] = {items[2], items[2]};
+    zip_made_end(&inner);
+}
+
+/* The same member twice, by two entries. */
+static void two_entries_of_one_member(void **state)
+{
+    zip_made made = {.bytes = NULL};
+    const zip_item twice[] = {items[2], items[2]}, others[] = {items[2], items[0]};
+
+    (void)state;
     zip_made_local(&made, &twice[0]);
     made.local[1] = made.local[0];
     made.count++;
     zip_made_finish(&made, twice, false, "");
     assert_zip(&made, DLPARK_E_FORMAT, "overlap", "begins before byte 38, where the member before it ends");
     zip_made_end(&made);
-    zip_made_end(&inner);
+
+    /* Another entry for it, whose header would be looked at: it is not read a second time. */
+    made = (zip_made){.bytes = NULL};
+    zip_made_local(&made, &others[0]);
+    made.local[1] = made.local[0];
+    made.count++;
+    zip_made_finish(&made, others, false, "");
+    assert_zip(&made, DLPARK_E_FORMAT, "overlap", "tensor 'a': begins before byte 38, where the member before it ends");
+    zip_made_end(&made);
 }
 
 static void every_wrong_header_is_listed(void **state)
@@ -251,6 +265,7 @@ int main(void)
         cmocka_unit_test(sizes_are_not_hidden_without_a_descriptor),
         cmocka_unit_test(every_byte_is_of_one_member),
         cmocka_unit_test(order_and_overlap),
+        cmocka_unit_test(two_entries_of_one_member),
         cmocka_unit_test(every_wrong_header_is_listed),
     };
 

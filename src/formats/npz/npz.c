@@ -15,10 +15,14 @@
 /* So much of a member is read at first: headers are rarely longer. */
 #define NPZ_USUAL_HEADER ((size_t)256)
 
+/* So many bytes those that are longer have together, as deflated a header takes no room in the file. */
+#define NPZ_MOST_HEADERS UINT64_C(100000000)
+
 /* What an open file keeps. */
 typedef struct npz_state {
     dlpark__zip zip;
     unsigned char *text; /* the header that was read last */
+    uint64_t headers;    /* bytes of those that are longer than usual */
     /* The member that was read last and not to its end: who goes on where it stopped needs not begin anew. Whoever reads
      * takes it out. */
     _Atomic(dlpark__unpack *) kept;
@@ -107,6 +111,21 @@ static dlpark_status npz_add(const dlpark__format_job *job, const npz_member *me
     return DLPARK_OK;
 }
 
+/* What a long header takes of what all of them have. */
+static bool npz_spend(const dlpark__format_job *job, npz_state *state, const npz_member *member, uint64_t nbytes)
+{
+    uint64_t most = job->options->max_header_nbytes;
+
+    most = most == 0 || most > NPZ_MOST_HEADERS ? NPZ_MOST_HEADERS : most;
+    state->headers += nbytes; /* each is below 2^32 */
+    if (state->headers <= most)
+        return true;
+    NPZ_FAULT(job, DLPARK_E_LIMIT, "header-size", member,
+              "the headers of arrays to this one have %llu bytes, more than %llu", (unsigned long long)state->headers,
+              (unsigned long long)most);
+    return false;
+}
+
 /* The header of the array that a member is, and its entry. */
 static dlpark_status npz_read_array(const dlpark__format_job *job, npz_state *state, npz_member *member,
                                     dlpark_error *err)
@@ -122,6 +141,8 @@ static dlpark_status npz_read_array(const dlpark__format_job *job, npz_state *st
         return DLPARK_OK;
     }
     if (!dlpark__npy_header_nbytes(&member->text, &nbytes))
+        return DLPARK_OK;
+    if (nbytes > member->text.nbytes && !npz_spend(job, state, member, nbytes))
         return DLPARK_OK;
     if (nbytes > member->text.nbytes && !npz_read_text(job, state, member, nbytes, &status, err))
         return status;
@@ -159,6 +180,23 @@ static dlpark_status npz_read_member(const dlpark__format_job *job, npz_state *s
 
 /* ---- The whole ---- */
 
+/* A tensor "x.npy" beside a tensor "x". */
+static void npz_check_shadows(const dlpark__format_job *job, const npz_state *state)
+{
+    const dlpark__index *index = job->index;
+
+    for (size_t i = 0; i < index->count; i++) {
+        dlpark__span_text name = index->entries[i].name;
+        dlpark__span_text file = dlpark__zip_tensor_name(index->text, name);
+        dlpark__file_fault_place place = {"duplicate", state->zip.members[i].header, index->text + name.at,
+                                          name.nbytes};
+        if (file.nbytes < name.nbytes && dlpark__names_find(&index->names, index->text + file.at, file.nbytes) >= 0 &&
+            !dlpark__file_faults_add(job->faults, DLPARK_E_FORMAT, &place,
+                                     "NumPy takes its name for the file of the tensor without the .npy"))
+            return;
+    }
+}
+
 static dlpark_status npz_check_names(const dlpark__format_job *job, const npz_state *state, dlpark_error *err)
 {
     dlpark__index *index = job->index;
@@ -173,8 +211,9 @@ static dlpark_status npz_check_names(const dlpark__format_job *job, const npz_st
         dlpark__file_fault_place place = {"duplicate", state->zip.members[twin].header, index->text + name.at,
                                           name.nbytes};
         if (!dlpark__file_faults_add(job->faults, DLPARK_E_FORMAT, &place, "there are two tensors of this name"))
-            break;
+            return DLPARK_OK;
     } while (true);
+    npz_check_shadows(job, state);
     return DLPARK_OK;
 }
 

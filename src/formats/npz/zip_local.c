@@ -105,24 +105,15 @@ static bool zip_local_check(const dlpark__zip_reader *reader, dlpark__zip_member
     return zip_local_check_sizes(reader, member, header, begin);
 }
 
-static dlpark_status zip_local_check_all(dlpark__zip_reader *reader, zip_local_header *header, dlpark_error *err)
-{
-    for (size_t i = 0; i < reader->zip->count; i++) {
-        dlpark__zip_member *member = &reader->zip->members[i];
-        DLPARK_TRY(zip_local_read(reader, member, header, err));
-        if (!zip_local_check(reader, member, header))
-            break;
-    }
-    return DLPARK_OK;
-}
-
 /* ---- All of them ---- */
 
 static int zip_local_compare(const void *left, const void *right)
 {
     const dlpark__zip_member *a = left, *b = right;
 
-    return a->header < b->header ? -1 : a->header > b->header;
+    if (a->header != b->header)
+        return a->header < b->header ? -1 : 1;
+    return (a->name.at > b->name.at) - (a->name.at < b->name.at); /* as the directory has them */
 }
 
 static void zip_local_sort(dlpark__zip *zip)
@@ -134,6 +125,31 @@ static void zip_local_sort(dlpark__zip *zip)
         }
     }
 }
+
+/* In the order of their places, and none that begins in another: so no more is read than the file has, however many members
+ * the directory says there are in one place. */
+static dlpark_status zip_local_check_all(dlpark__zip_reader *reader, zip_local_header *header, dlpark_error *err)
+{
+    uint64_t reached = 0;
+
+    for (size_t i = 0; i < reader->zip->count; i++) {
+        dlpark__zip_member *member = &reader->zip->members[i];
+        if (member->header < reached) {
+            if (!DLPARK__ZIP_FAULT(reader, DLPARK_E_FORMAT, "overlap", member->header, member,
+                                   "begins before byte %llu, where the member before it ends",
+                                   (unsigned long long)reached))
+                break;
+            continue;
+        }
+        DLPARK_TRY(zip_local_read(reader, member, header, err));
+        if (!zip_local_check(reader, member, header))
+            break;
+        reached = zip_local_end(member);
+    }
+    return DLPARK_OK;
+}
+
+/* ---- What is between them ---- */
 
 /* What may stand behind a member: its sum and sizes once more, with a mark before them or without, in 32 bits or in 64.
  * True where that is all. */
@@ -190,16 +206,11 @@ static dlpark_status zip_local_check_cover(const dlpark__zip_reader *reader, dlp
 
     for (size_t i = 0; i < zip->count; i++) {
         const dlpark__zip_member *member = &zip->members[i];
-        if (member->header < reached)
-            (void)DLPARK__ZIP_FAULT(reader, DLPARK_E_FORMAT, "overlap", member->header, member,
-                                    "begins before byte %llu, where the member before it ends",
-                                    (unsigned long long)reached);
-        else
-            DLPARK_TRY(zip_local_check_gap(reader, before, reached, member->header, err));
+        DLPARK_TRY(zip_local_check_gap(reader, before, reached, member->header, err));
         if (reader->faults->count != 0 && !reader->faults->lists)
             return DLPARK_OK;
         before = member;
-        reached = zip_local_end(member) > reached ? zip_local_end(member) : reached;
+        reached = zip_local_end(member);
     }
     return zip_local_check_gap(reader, before, reached, reader->directory, err);
 }
@@ -210,10 +221,10 @@ dlpark_status dlpark__zip_check_members(dlpark__zip_reader *reader, dlpark_error
 
     if (header.bytes == NULL)
         return dlpark_error_set(err, DLPARK_E_MEMORY, NULL);
+    zip_local_sort(reader->zip);
     dlpark_status status = zip_local_check_all(reader, &header, err);
     free(header.bytes);
     if (status != DLPARK_OK || reader->faults->count != 0)
         return status;
-    zip_local_sort(reader->zip);
     return zip_local_check_cover(reader, err);
 }
