@@ -69,13 +69,18 @@ static dlpark__source *source_new(const dlpark__source_name *name)
     return source;
 }
 
+/* Devices have no size, and some no end: so many bytes are read of one. */
+#define SOURCE_DEVICE_NBYTES ((size_t)16 << 20)
+
 /* Reads what has no size to the end; the buffer doubles. A file has a position, which is its owner's. */
-static int source_slurp(int descriptor, bool is_file, unsigned char **bytes, size_t *nbytes)
+static int source_slurp(int descriptor, mode_t mode, unsigned char **bytes, size_t *nbytes)
 {
     size_t room = 0;
 
     for (;;) {
         if (*nbytes == room) {
+            if (room == SOURCE_DEVICE_NBYTES && (S_ISCHR(mode) || S_ISBLK(mode)))
+                return EFBIG;
             size_t more = room == 0 ? 65536 : room * 2;
             if (more < room) /* GCOVR_EXCL_BR_LINE: before that no memory is left */
                 return ENOMEM;
@@ -86,8 +91,8 @@ static int source_slurp(int descriptor, bool is_file, unsigned char **bytes, siz
             room = more;
         }
         size_t some = room - *nbytes < SOURCE_READ_NBYTES ? room - *nbytes : SOURCE_READ_NBYTES;
-        ssize_t got = is_file ? pread(descriptor, *bytes + *nbytes, some, (off_t)*nbytes)
-                              : read(descriptor, *bytes + *nbytes, some);
+        ssize_t got = S_ISREG(mode) ? pread(descriptor, *bytes + *nbytes, some, (off_t)*nbytes)
+                                    : read(descriptor, *bytes + *nbytes, some);
         if (got == 0)
             return 0;
         if (got > 0)
@@ -98,11 +103,11 @@ static int source_slurp(int descriptor, bool is_file, unsigned char **bytes, siz
 }
 
 /* Takes the whole into memory and ends the descriptor. */
-static int source_fill(dlpark__source *source, bool is_file)
+static int source_fill(dlpark__source *source, mode_t mode)
 {
     unsigned char *bytes = NULL;
     size_t nbytes = 0;
-    int failed = source_slurp(source->descriptor, is_file, &bytes, &nbytes);
+    int failed = source_slurp(source->descriptor, mode, &bytes, &nbytes);
 
     if (failed != 0) {
         free(bytes);
@@ -135,7 +140,7 @@ dlpark_status dlpark__source_adopt(dlpark__source **out, int descriptor, const d
     else if (S_ISREG(status.st_mode) && status.st_size > 0)
         source->nbytes = (uint64_t)status.st_size;
     else /* files of procfs are regular and say that they have no bytes */
-        failed = source_fill(source, S_ISREG(status.st_mode));
+        failed = source_fill(source, status.st_mode);
     if (failed != 0) {
         dlpark__source_release(source);
         return dlpark__source_fail(name, failed, err);

@@ -433,6 +433,21 @@ static void pipes_that_break(void **state)
     assert_int_equal(failing_alloc_live(), live);
 }
 
+/* As much memory as there is would not hold it. */
+static void a_device_without_an_end_is_refused(void **state)
+{
+    long live = failing_alloc_live();
+    dlpark__source *source = NULL;
+
+    (void)state;
+    assert_fails(DLPARK_E_IO, "/dev/zero: File too large", dlpark__source_open(&source, "/dev/zero", false, e));
+    assert_null(source);
+    assert_ok(dlpark__source_open(&source, "/dev/null", false, e));
+    assert_int_equal(source->nbytes, 0);
+    dlpark__source_release(source);
+    assert_int_equal(failing_alloc_live(), live);
+}
+
 /* They are regular, have no size, and are not empty. */
 static void files_of_procfs_are_read(void **state)
 {
@@ -652,6 +667,7 @@ int main(void)
         WITH_FILE(pipes_are_read_to_their_end),
         WITH_FILE(pipes_that_break),
         WITH_FILE(files_of_procfs_are_read),
+        cmocka_unit_test(a_device_without_an_end_is_refused),
         WITH_FILE(empty_file_has_no_bytes),
         WITH_FILE(reads_may_be_short_and_interrupted),
         WITH_FILE(file_that_was_cut_short_is_told),
