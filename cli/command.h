@@ -214,6 +214,8 @@ void cli_progress_begin(cli_progress *progress, uint64_t nbytes);
 void cli_progress_add(cli_progress *progress, uint64_t nbytes);
 void cli_progress_end(cli_progress *progress);
 
+/* ---- signals.c ---- */
+
 /* Whether somebody pressed Ctrl-C, or asked the process to end, since cli_watch_signals(): who is at work cleans up, and
  * says so by cli_interrupted(). */
 void cli_watch_signals(void);
@@ -266,22 +268,6 @@ void cli_texts_end(cli_texts *texts);
 /* The format that a file is written in: of --to, or that its name ends as; safetensors where neither says any. */
 dlpark_file_format cli_written_format(const char *path, dlpark_file_format asked);
 
-/* ---- values.c ---- */
-
-/* The metadata of a GGUF file as another gets them: texts, and what has a type behind them. Empty when zeroed. */
-typedef struct cli_values {
-    dlpark_file_pair *pairs; /* whose texts are the file's */
-    size_t npairs;
-    dlpark_file_value *values;
-    size_t count;
-} cli_values;
-
-/* What the process ends with, else, after telling. To be ended in any case. */
-int cli_values_read(cli_values *values, const cli_verb *verb, const dlpark_file *file);
-void cli_values_end(cli_values *values);
-
-/* ---- parts.c, again ---- */
-
 /* What FROM says, and TO will not. Empty when zeroed. */
 typedef struct cli_losses {
     bool has_texts;    /* metadata that were numbers and arrays, or may have been */
@@ -299,25 +285,19 @@ int cli_end_writing(const cli_call *call, dlpark_file_writer *writer, dlpark_sta
 /* What a failure to write is to the process: what could be read, and cannot be written so, is the command line's. */
 int cli_exit_of_written(dlpark_status status);
 
-/* ---- numbers.c ---- */
+/* ---- values.c ---- */
 
-/* Of a complex number, without an overflow on the way. hypot() would ask for a younger libc than all else does. */
-double cli_magnitude(double real, double imaginary);
+/* The metadata of a GGUF file as another gets them: texts, and what has a type behind them. Empty when zeroed. */
+typedef struct cli_values {
+    dlpark_file_pair *pairs; /* whose texts are the file's */
+    size_t npairs;
+    dlpark_file_value *values;
+    size_t count;
+} cli_values;
 
-#define CLI_BINS 16
-
-/* What is known of the numbers of a tensor. Least, greatest and mean are of the finite ones. */
-typedef struct cli_numbers {
-    int64_t count, finite, nans, infinities, zeros;
-    double least, greatest, mean, squares;
-    int64_t bins[CLI_BINS]; /* of equal width from the least to the greatest */
-} cli_numbers;
-
-dlpark_status cli_numbers_read(cli_numbers *numbers, const dlpark_file *file, int64_t index, DLDataType dtype,
-                               cli_progress *progress, dlpark_error *err);
-dlpark_status cli_numbers_histogram(cli_numbers *numbers, const dlpark_file *file, int64_t index, DLDataType dtype,
-                                    cli_progress *progress, dlpark_error *err);
-double cli_numbers_deviation(const cli_numbers *numbers);
+/* What the process ends with, else, after telling. To be ended in any case. */
+int cli_values_read(cli_values *values, const cli_verb *verb, const dlpark_file *file);
+void cli_values_end(cli_values *values);
 
 /* ---- json_write.c ---- */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "numbers.h"
 #include "pictures.h"
 
 enum { DIFF_TOLERANCE, DIFF_INCLUDE, DIFF_EXCLUDE, DIFF_FORMAT, DIFF_JSON };
@@ -22,8 +23,9 @@ typedef struct diff_job {
     dlpark_file *files[2];
     double tolerance;
     cli_progress progress;
-    cli_json *json; /* NULL: for people */
-    int64_t same, different;
+    cli_json *json;          /* NULL: for people */
+    int64_t told;            /* differences, of which a tensor may have two */
+    int64_t same, different; /* tensors */
 } diff_job;
 
 /* How the numbers of two tensors differ. */
@@ -31,6 +33,8 @@ typedef struct diff_numbers {
     int64_t count;      /* of those that do */
     double largest;     /* difference; infinite where one is NaN or infinite and the other is not the same */
     int64_t largest_at; /* in row-major order */
+    bool are_integers;  /* of 64 bits: then it is this, which a double may round */
+    uint64_t largest_integer;
 } diff_numbers;
 
 /* ---- Numbers ---- */
@@ -68,10 +72,15 @@ static void diff_add_integers(const diff_job *job, diff_numbers *numbers, const 
     const uint64_t *left = a->data, *right = b->data;
     bool is_signed = a->dtype.code == kDLInt;
 
+    numbers->are_integers = true;
     for (int64_t i = 0; i < dlpark_view_numel(a); i++) {
         bool is_less = is_signed ? (int64_t)left[i] < (int64_t)right[i] : left[i] < right[i];
         uint64_t distance = is_less ? right[i] - left[i] : left[i] - right[i];
-        diff_note(job, numbers, (double)distance, first + i);
+        numbers->count += (double)distance > job->tolerance;
+        if (distance > numbers->largest_integer) {
+            numbers->largest_integer = distance;
+            numbers->largest_at = first + i;
+        }
     }
 }
 
@@ -109,7 +118,7 @@ static dlpark_status diff_compare(diff_job *job, const int64_t indices[2], DLDat
 {
     cli_elements elements[2];
 
-    *numbers = (diff_numbers){0, 0, 0};
+    *numbers = (diff_numbers){.count = 0};
     DLPARK_TRY(cli_elements_begin(&elements[0], job->files[0], indices[0], as, err));
     dlpark_status status = cli_elements_begin(&elements[1], job->files[1], indices[1], as, err);
     if (status == DLPARK_OK) {
@@ -124,7 +133,7 @@ static dlpark_status diff_compare(diff_job *job, const int64_t indices[2], DLDat
 
 static void diff_tell(diff_job *job, const char *name, const char *kind, const char *text, const diff_numbers *numbers)
 {
-    job->different++;
+    job->told++;
     cli_progress_end(&job->progress);
     if (job->json == NULL) {
         printf("%s: %s\n", name, text);
@@ -136,10 +145,21 @@ static void diff_tell(diff_job *job, const char *name, const char *kind, const c
     cli_json_word(job->json, "message", text);
     if (numbers != NULL) {
         cli_json_uint(job->json, "count", (uint64_t)numbers->count);
-        cli_json_number(job->json, "largest", numbers->largest);
+        if (numbers->are_integers)
+            cli_json_uint(job->json, "largest", numbers->largest_integer);
+        else
+            cli_json_number(job->json, "largest", numbers->largest);
         cli_json_uint(job->json, "at", (uint64_t)numbers->largest_at);
     }
     cli_json_close(job->json, '}');
+}
+
+static void diff_show_largest(const diff_numbers *numbers, char *text, size_t nbytes)
+{
+    if (numbers->are_integers)
+        snprintf(text, nbytes, "%llu", (unsigned long long)numbers->largest_integer);
+    else
+        snprintf(text, nbytes, "%g", numbers->largest);
 }
 
 /* "[1, 2]" of a number in row-major order. */
@@ -220,8 +240,8 @@ static int diff_tensor(diff_job *job, const int64_t indices[2], const char *name
     dlpark_file_entry entries[2];
     diff_numbers numbers;
     dlpark_error err;
-    char where[512], text[600];
-    int64_t before = job->different;
+    char where[512], largest[32], text[600];
+    int64_t before = job->told;
 
     if (dlpark_file_entry_get(job->files[0], indices[0], &entries[0], &err) != DLPARK_OK ||
         dlpark_file_entry_get(job->files[1], indices[1], &entries[1], &err) != DLPARK_OK ||
@@ -235,11 +255,12 @@ static int diff_tensor(diff_job *job, const int64_t indices[2], const char *name
     }
     if (numbers.count > 0) {
         diff_show_index(&entries[0], numbers.largest_at, where, sizeof where);
-        snprintf(text, sizeof text, "%lld number%s differ%s, by at most %g at %s", (long long)numbers.count,
-                 numbers.count == 1 ? "" : "s", numbers.count == 1 ? "s" : "", numbers.largest, where);
+        diff_show_largest(&numbers, largest, sizeof largest);
+        snprintf(text, sizeof text, "%lld number%s differ%s, by at most %s at %s", (long long)numbers.count,
+                 numbers.count == 1 ? "" : "s", numbers.count == 1 ? "s" : "", largest, where);
         diff_tell(job, name, "values", text, &numbers);
     }
-    job->same += job->different == before;
+    job->same += job->told == before;
     return CLI_FINE;
 }
 
@@ -256,11 +277,13 @@ static int diff_file(diff_job *job, int which)
         char *name = cli_show_name(entry.name, entry.name_nbytes);
         int code = name == NULL ? CLI_UNREADABLE : CLI_FINE;
         if (name != NULL && cli_is_wanted(job->call, DIFF_INCLUDE, DIFF_EXCLUDE, name)) {
+            int64_t before = job->told;
             int64_t other = dlpark_file_find(job->files[1 - which], entry.name, entry.name_nbytes);
             if (other < 0)
                 diff_tell(job, name, which == 0 ? "missing" : "added", absent, NULL);
             else if (which == 0)
                 code = diff_tensor(job, (const int64_t[]){i, other}, name);
+            job->different += job->told != before;
         }
         free(name);
         worst = code > worst ? code : worst;
@@ -291,8 +314,8 @@ static int diff_both(diff_job *job)
     if (cli_is_interrupted())
         return cli_interrupted();
     if (job->json == NULL)
-        printf("%lld tensor%s the same, %lld difference%s\n", (long long)job->same, job->same == 1 ? " is" : "s are",
-               (long long)job->different, job->different == 1 ? "" : "s");
+        printf("%lld tensor%s the same, %lld differ%s\n", (long long)job->same, job->same == 1 ? " is" : "s are",
+               (long long)job->different, job->different == 1 ? "s" : "");
     return job->different > 0 && code < CLI_FAULTY ? CLI_FAULTY : code;
 }
 

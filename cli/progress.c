@@ -1,13 +1,9 @@
-/* How far a long job is, and the wish that it end. */
-#include <signal.h>
+/* How far a long job is. */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "command.h"
-
-/* ---- Progress ---- */
 
 #define PROGRESS_SOON  0.5 /* seconds: who is done before that is told nothing */
 #define PROGRESS_EVERY 0.1
@@ -61,37 +57,4 @@ void cli_progress_end(cli_progress *progress)
     if (progress->is_shown)
         fprintf(stderr, "\r%*s\r", 78, "");
     progress->is_shown = false;
-}
-
-/* ---- Signals ---- */
-
-static volatile sig_atomic_t progress_signal;
-
-static void progress_note(int number)
-{
-    progress_signal = number;
-}
-
-void cli_watch_signals(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action, before;
-
-    memset(&action, 0, sizeof action);
-    action.sa_handler = progress_note;
-    action.sa_flags = (int)SA_RESETHAND;                            /* the second one ends the process at once */
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) /* what nohup and the shell ignore stays ignored */
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            (void)sigaction(numbers[i], &action, NULL);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file too large is an error, after which there is something to clean up */
-}
-
-bool cli_is_interrupted(void)
-{
-    return progress_signal != 0;
-}
-
-int cli_interrupted(void)
-{
-    return 128 + progress_signal;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command.h"
+#include "numbers.h"
 
 enum { STATS_INCLUDE, STATS_EXCLUDE, STATS_HISTOGRAM, STATS_FORMAT, STATS_JSON };
 
@@ -44,8 +44,8 @@ static void stats_print(const char *name, const dlpark_file_entry *entry, const 
     printf("%s%s%s  %s%s\n", cli_bold(), name, cli_plain(), dlpark_dtype_long_name(entry->dtype).text,
            cli_show_shape(entry).text);
     if (numbers->finite > 0)
-        printf("  min %.6g  max %.6g  mean %.6g  std %.6g\n", numbers->least, numbers->greatest, numbers->mean,
-               cli_numbers_deviation(numbers));
+        printf("  min %s  max %s  mean %.6g  std %.6g\n", cli_numbers_extreme(numbers, false).text,
+               cli_numbers_extreme(numbers, true).text, numbers->mean, cli_numbers_deviation(numbers));
     printf("  %lld number%s, %lld zero%s", (long long)numbers->count, numbers->count == 1 ? "" : "s",
            (long long)numbers->zeros, numbers->zeros == 1 ? "" : "s");
     if (numbers->nans > 0)
@@ -59,6 +59,16 @@ static void stats_print(const char *name, const dlpark_file_entry *entry, const 
 
 /* ---- For programs ---- */
 
+static void stats_write_extreme(cli_json *json, const char *key, const cli_numbers *numbers, bool is_greatest)
+{
+    if (numbers->integers.bits == 0) {
+        cli_json_number(json, key, numbers->finite == 0 ? NAN : is_greatest ? numbers->greatest : numbers->least);
+        return;
+    }
+    cli_json_key(json, key);
+    fputs(cli_numbers_extreme(numbers, is_greatest).text, stdout);
+}
+
 static void stats_write(cli_json *json, const dlpark_file_entry *entry, const cli_numbers *numbers, bool has_histogram)
 {
     cli_json_open(json, NULL, '{');
@@ -66,8 +76,8 @@ static void stats_write(cli_json *json, const dlpark_file_entry *entry, const cl
     cli_json_word(json, "dtype", dlpark_dtype_long_name(entry->dtype).text);
     cli_json_shape(json, "shape", entry);
     cli_json_uint(json, "count", (uint64_t)numbers->count);
-    cli_json_number(json, "min", numbers->finite > 0 ? numbers->least : NAN);
-    cli_json_number(json, "max", numbers->finite > 0 ? numbers->greatest : NAN);
+    stats_write_extreme(json, "min", numbers, false);
+    stats_write_extreme(json, "max", numbers, true);
     cli_json_number(json, "mean", numbers->finite > 0 ? numbers->mean : NAN);
     cli_json_number(json, "std", cli_numbers_deviation(numbers));
     cli_json_uint(json, "zeros", (uint64_t)numbers->zeros);

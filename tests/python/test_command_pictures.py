@@ -231,7 +231,7 @@ def test_diff_compares_pixels(run, tmp_path):  # noqa: F811
     array = picture()
     save(tmp_path / "a.png", array, "png")
     save(tmp_path / "b.webp", array, "webp", lossless=True)
-    assert run("diff", "a.png", "b.webp").stdout == "1 tensor is the same, 0 differences\n"
+    assert run("diff", "a.png", "b.webp").stdout == "1 tensor is the same, 0 differ\n"
     array[3, 4, 1] ^= 64
     save(tmp_path / "c.png", array, "png")
     done = run("diff", "a.png", "c.png")

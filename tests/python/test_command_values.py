@@ -161,13 +161,13 @@ def test_diff_tells_what_differs(run, model, tmp_path):  # noqa: F811
         "weight: 2 numbers differ, by at most 0.5 at [1, 2, 3]",
         "mask: dtype bool and uint8",
         "new: only in the second file",
-        "0 tensors are the same, 5 differences",
+        "0 tensors are the same, 5 differ",
     }
     answer = json.loads(run("diff", "--json", model, "other").stdout)
     assert answer["schema"] == "dlpark.diff/1"
     assert {d["tensor"]: d["kind"] for d in answer["differences"]} == {"ids": "shape", "z": "missing", "weight": "values", "mask": "dtype", "new": "added"}
     close = run("diff", "-t", "0.5", "-i", "weight", model, "other")
-    assert (close.returncode, close.stdout) == (0, "1 tensor is the same, 0 differences\n")
+    assert (close.returncode, close.stdout) == (0, "1 tensor is the same, 0 differ\n")
     assert run("diff", model, model).returncode == 0
 
 
@@ -327,14 +327,28 @@ def test_a_histogram_between_the_ends_of_all_doubles(run, tmp_path):  # noqa: F8
     assert shown.returncode == 0 and "nan" not in shown.stdout.split("numbers")[1].replace("NaN", "")
 
 
-@pytest.mark.parametrize("dtype, a, b, largest", [(np.int64, 2**53, 2**53 + 1, 1), (np.uint64, 2**64 - 1, 2**64 - 2, 1), (np.int64, -(2**63), 2**63 - 1, 2.0**64)])
+@pytest.mark.parametrize("dtype, a, b, largest", [(np.int64, 2**53, 2**53 + 1, 1), (np.uint64, 2**64 - 1, 2**64 - 2, 1), (np.int64, -(2**63), 2**63 - 1, 2**64 - 1)])
 def test_integers_of_64_bits_are_told_apart(run, tmp_path, dtype, a, b, largest):  # noqa: F811
     dlpark.save(tmp_path / "a", {"x": np.array([7, a], dtype)})
     dlpark.save(tmp_path / "b", {"x": np.array([7, b], dtype)})
     done = run("diff", "--json", "a", "b")
     (difference,) = json.loads(done.stdout)["differences"]
     assert done.returncode == 1 and (difference["count"], difference["largest"], difference["at"]) == (1, largest, 1)
+    assert f"by at most {largest} at [1]\n0 tensors are the same, 1 differs\n" in run("diff", "a", "b").stdout
     assert run("diff", "a", "a").returncode == 0
+    (stats,) = json.loads(run("stats", "--json", "a").stdout)["tensors"]
+    assert (stats["min"], stats["max"]) == (min(7, a), max(7, a))
+    assert f"  min {min(7, a)}  max {max(7, a)}  mean " in run("stats", "-g", "a").stdout
+
+
+def test_a_tensor_that_differs_twice_is_one(run, tmp_path):  # noqa: F811
+    dlpark.save(tmp_path / "a", {"x": np.array([1, 2], np.int32), "y": np.ones(1)})
+    dlpark.save(tmp_path / "b", {"x": np.array([1, 3], np.int64), "y": np.ones(1)})
+    assert run("diff", "a", "b").stdout.splitlines() == [
+        "x: dtype int32 and int64",
+        "x: 1 number differs, by at most 1 at [1]",
+        "1 tensor is the same, 1 differs",
+    ]
 
 
 def test_no_elements_are_an_empty_list_however_many_lists_that_would_be(run, tmp_path):  # noqa: F811

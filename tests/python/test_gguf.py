@@ -333,7 +333,7 @@ def test_diff_tells_quantised_types_apart(tmp_path):
     for kind in ("Q4_0", "Q4_K"):
         write(tmp_path / kind, {"w": (blocks if kind == "Q4_0" else blocks[::-1].copy(), kind)})
     done = run(tmp_path, "diff", "Q4_0", "Q4_K")
-    assert (done.returncode, done.stdout) == (1, "w: dtype Q4_0 and Q4_K\n0 tensors are the same, 1 difference\n")
+    assert (done.returncode, done.stdout) == (1, "w: dtype Q4_0 and Q4_K\n0 tensors are the same, 1 differs\n")
     (told,) = json.loads(run(tmp_path, "diff", "--json", "Q4_0", "Q4_K").stdout)["differences"]
     assert told == {"tensor": "w", "kind": "dtype", "message": "dtype Q4_0 and Q4_K"}
     assert run(tmp_path, "diff", "Q4_0", "Q4_0").returncode == 0
