@@ -283,7 +283,7 @@ int cli_end_writing(const cli_call *call, dlpark_file_writer *writer, dlpark_sta
                     const dlpark_file_write_options *options, const cli_losses *losses, dlpark_error *err);
 
 /* What a failure to write is to the process: what could be read, and cannot be written so, is the command line's. */
-int cli_exit_of_written(dlpark_status status);
+int cli_exit_of_written(dlpark_status status, dlpark_file_format format);
 
 /* ---- values.c ---- */
 

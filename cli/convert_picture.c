@@ -45,21 +45,6 @@ static dlpark_status convert_picture_view(const cli_picture_source *source, dlpa
     return dlpark_cast(view, &from, source->cast, err);
 }
 
-/* The tensor could be read: that it is no picture is the command line's. */
-static int convert_picture_exit_of(dlpark_status status)
-{
-    switch (status) {
-    case DLPARK_E_ARGUMENT:
-    case DLPARK_E_UNSUPPORTED:
-    case DLPARK_E_SHAPE:
-    case DLPARK_E_DTYPE:
-    case DLPARK_E_VALUE:
-        return CLI_MISUSE;
-    default:
-        return cli_exit_of(status);
-    }
-}
-
 int cli_picture_write(const cli_call *call, const char *path, const cli_picture_source *source,
                       const cli_picture_options *options)
 {
@@ -79,5 +64,5 @@ int cli_picture_write(const cli_call *call, const char *path, const cli_picture_
     }
     if (status != DLPARK_OK)
         cli_complain(call->verb, "%s", err.message);
-    return convert_picture_exit_of(status);
+    return cli_exit_of_written(status, options->format);
 }

@@ -265,16 +265,19 @@ static void parts_complain_of_writing(const cli_verb *verb, const char *path, co
     cli_complain(verb, "%s%s", err->message, more);
 }
 
-int cli_exit_of_written(dlpark_status status)
+int cli_exit_of_written(dlpark_status status, dlpark_file_format format)
 {
     switch (status) {
     case DLPARK_E_ARGUMENT:
     case DLPARK_E_UNSUPPORTED:
     case DLPARK_E_DTYPE:
     case DLPARK_E_VALUE:
+    case DLPARK_E_SHAPE:
+    case DLPARK_E_OVERFLOW:
+    case DLPARK_E_LIMIT:
         return CLI_MISUSE;
-    case DLPARK_E_RANK:
-        return CLI_FAULTY;
+    case DLPARK_E_RANK: /* more than 64 dimensions no verb takes, and no other format helps */
+        return format == DLPARK_FILE_GGUF ? CLI_MISUSE : CLI_FAULTY;
     default:
         return cli_exit_of(status);
     }
@@ -294,5 +297,5 @@ int cli_end_writing(const cli_call *call, dlpark_file_writer *writer, dlpark_sta
     }
     if (status != DLPARK_OK)
         parts_complain_of_writing(call->verb, path, options, losses, err);
-    return cli_exit_of_written(status);
+    return cli_exit_of_written(status, cli_written_format(path, options->format));
 }

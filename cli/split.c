@@ -296,7 +296,7 @@ static int split_files(split_job *job, char *path, size_t nbytes)
         cli_complain(job->call->verb, "%s", err.message);
     else
         printf("%s: %zu shard%s\n", path, job->nshards, job->nshards == 1 ? "" : "s");
-    return cli_exit_of_written(status);
+    return cli_exit_of_written(status, options.format);
 }
 
 /* ---- The verb ---- */

@@ -300,6 +300,14 @@ def test_convert_keeps_the_types_of_metadata(tmp_path, alignment):
     assert "texts now" in run(tmp_path, "convert", "from.gguf", "to.gguf", "--to", "safetensors").stderr
 
 
+def test_what_gguf_has_no_place_for_is_misuse(tmp_path):
+    """As a dtype that it has not: the file could be read, and another format has a place."""
+    for name, tensor in [("rank", np.ones((1,) * 5)), ("empty", np.ones((0, 2))), ("n" * 64, np.ones(1)), ("dtype", np.ones(1, bool))]:
+        dlpark.save(tmp_path / "x", {name: tensor})
+        assert run(tmp_path, "convert", "x", "x.gguf").returncode == 2, name
+        assert run(tmp_path, "convert", "x", "x.npz").returncode == 0, name
+
+
 def test_only_what_is_lost_is_told(tmp_path, model):
     texts = "note: the metadata are texts now, numbers and arrays too\n"
     blocks = "note: 1 quantised tensor came as bytes, without the name of its type\n"

@@ -294,6 +294,21 @@ static void a_link_is_replaced(void **state)
     assert_int_equal(lstat(target, &status), -1);
 }
 
+/* A name for the same file elsewhere, such as a shard in another checkpoint: it keeps the old bytes. */
+static void another_name_keeps_the_file(void **state)
+{
+    (void)state;
+    char other[sizeof folder + 32];
+
+    put_old();
+    snprintf(other, sizeof other, "%s/other", folder);
+    assert_int_equal(link(path, other), 0);
+    assert_ok(replace_by("new", false, e));
+    assert_content("new");
+    assert_int_equal(rename(other, path), 0);
+    assert_content("old");
+}
+
 static void a_link_to_a_device_is_not(void **state)
 {
     (void)state;
@@ -450,6 +465,7 @@ int main(void)
         in_a_folder(what_was_written_is_read_and_cut),
         in_a_folder(the_mode_is_kept),
         in_a_folder(a_link_is_replaced),
+        in_a_folder(another_name_keeps_the_file),
         in_a_folder(a_link_to_a_device_is_not),
         in_a_folder(names_that_are_taken_are_passed_over),
         in_a_folder(what_is_no_file_is_not_replaced),
