@@ -137,6 +137,100 @@ def test_refusals_of_numpys_functions(module, tmp_path):
         module.save({"a": 3})
 
 
+# ---- Memory by its address ----
+
+SPECS = {"bool": "?", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4", "int64": "i8", "uint64": "u8",
+    "float16": "f2", "float32": "f4", "float64": "f8", "complex64": "c8", "bfloat16": "u2", "float8_e4m3fn": "u1", "float8_e4m3fnuz": "u1",
+    "float8_e5m2": "u1", "float8_e5m2fnuz": "u1", "float8_e8m0fnu": "u1", "float4_e2m1fn_x2": "u1"}  # fmt: skip
+
+
+def specs(module, arrays):
+    return {
+        name: module.TensorSpec(dtype=name.split("/")[0], shape=array.shape, data_ptr=array.ctypes.data, data_len=array.nbytes)
+        for name, array in arrays.items()
+    }
+
+
+def test_what_is_serialized_is_the_same(tmp_path):
+    arrays = {name: (np.arange(24) % 7).reshape(2, 3, 4).astype(kind) for name, kind in SPECS.items()}
+    arrays |= {"float32/0": np.array(2.5, "f4"), "int8/none": np.zeros((3, 0), "i1"), "float4_e2m1fn_x2/none": np.zeros((2, 0), "u1")}
+    for made in ({}, arrays):
+        for metadata in (None, {"format": "np"}):
+            theirs, ours = (module.serialize(specs(module, made), metadata) for module in BOTH)
+            assert theirs == ours and type(ours) is bytes
+            for i, module in enumerate(BOTH):
+                assert module.serialize_file(specs(module, made), tmp_path / str(i), metadata=metadata) is None
+                assert (tmp_path / str(i)).read_bytes() == theirs
+    assert {name: spec["shape"] for name, spec in dlpark.safetensors.deserialize(theirs)}["float4_e2m1fn_x2"] == [2, 3, 8]
+
+
+def test_specs_say_what_they_were_given():
+    for name in SPECS:
+        theirs, ours = (module.TensorSpec(dtype=name, shape=(2, 3), data_ptr=16, data_len=7) for module in BOTH)
+        assert repr(theirs) == repr(ours)
+        assert all(getattr(theirs, key) == getattr(ours, key) for key in ("dtype", "shape", "data_ptr", "data_len"))
+        with pytest.raises(AttributeError):
+            ours.shape = [1]
+    assert ours != dlpark.safetensors.TensorSpec(dtype=name, shape=(2, 3), data_ptr=16, data_len=7)  # as objects are
+
+
+RIGHT = {"dtype": "float32", "shape": [1], "data_ptr": 8, "data_len": 4}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"dtype": "F32"}, "SafetensorError"),
+        ({"dtype": "complex128"}, "SafetensorError"),
+        ({"dtype": 1}, TypeError),
+        ({"shape": [-1]}, OverflowError),
+        ({"shape": [2**64]}, OverflowError),
+        ({"shape": [1.5]}, TypeError),
+        ({"shape": 3}, TypeError),
+        ({"shape": "ab"}, TypeError),
+        ({"data_ptr": -1}, OverflowError),
+        ({"data_len": "x"}, TypeError),
+    ],
+)
+def test_specs_refuse_the_same(wrong, error):
+    messages = []
+    for module in BOTH:
+        with pytest.raises(getattr(module, error) if isinstance(error, str) else error) as caught:
+            module.TensorSpec(**RIGHT | wrong)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1] or error is not OverflowError and error != "SafetensorError"
+    with pytest.raises(TypeError):
+        dlpark.safetensors.TensorSpec("float32", [1], 8, 4)
+
+
+@pytest.mark.parametrize("module", BOTH)
+def test_serializing_refuses_the_same(module, tmp_path):
+    array = np.arange(6, dtype="f4")
+    spec = {"dtype": "float32", "shape": [2, 3], "data_ptr": array.ctypes.data, "data_len": 24}
+    right = module.TensorSpec(**spec)
+    for wrong in ({"data_len": 20}, {"data_len": 28}, {"shape": [2**63, 2**63]}):
+        with pytest.raises(module.SafetensorError, match="Error while serializing"):
+            module.serialize({"a": module.TensorSpec(**spec | wrong)})
+    with pytest.raises(module.SafetensorError):
+        module.serialize_file({"a": right}, tmp_path / "no" / "x")
+    for arguments, text in [(({"a": 1},), "'TensorSpec'"), (({1: right},), "'str'"), (([right],), "'dict'"), (({"a": right}, {"b": 1}), "metadata")]:
+        with pytest.raises(TypeError, match=text):
+            module.serialize(*arguments)
+    with pytest.raises(TypeError, match="filename"):
+        module.serialize_file({"a": right}, b"x")
+
+
+def test_where_serializing_is_safer():
+    """Both end the process of who uses the reference, or make a file that nobody reads."""
+    with pytest.raises(dlpark.safetensors.SafetensorError, match="tensor 'a': data_ptr is 0"):
+        dlpark.safetensors.serialize({"a": dlpark.safetensors.TensorSpec(**RIGHT | {"data_ptr": 0})})
+    array = np.zeros(1, "f4")
+    with pytest.raises(dlpark.safetensors.SafetensorError, match="__metadata__"):
+        dlpark.safetensors.serialize(
+            {"__metadata__": dlpark.safetensors.TensorSpec(**RIGHT | {"data_ptr": array.ctypes.data})}
+        )
+
+
 def test_deserialize_is_the_same(path):
     theirs, ours = (dict(module.deserialize(path.read_bytes())) for module in BOTH)
     assert theirs == ours

@@ -18,7 +18,7 @@ from ._frameworks import as_framework, framework_of, is_mapped
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["SafetensorError", "deserialize", "safe_open"]
+__all__ = ["SafetensorError", "TensorSpec", "deserialize", "safe_open", "serialize", "serialize_file"]
 
 _BACKENDS = ("mmap", "pread")
 
@@ -234,3 +234,7 @@ def _call(function: Any, *args: Any, **options: Any) -> Any:
         raise FileNotFoundError(f"No such file or directory: {error.filename}") from None
     except (ValueError, BufferError, OverflowError, OSError) as error:
         raise SafetensorError(str(error)) from error
+
+
+# It makes use of what is above.
+from ._serialize import TensorSpec, serialize, serialize_file  # noqa: E402
