@@ -12,7 +12,9 @@
 
 #include "../source.h"
 
-#define DLPARK__UNPACK_NBYTES ((size_t)16384)
+/* What is packed is read in such pieces: after each zlib copies the last 32 KiB that it made. What is skipped is made in such. */
+#define DLPARK__UNPACK_NBYTES  ((size_t)128 << 10)
+#define DLPARK__UNPACK_SKIPPED ((size_t)16 << 10)
 
 typedef struct dlpark__unpack {
     const dlpark__source *source;
@@ -27,7 +29,7 @@ typedef struct dlpark__unpack {
     unsigned char *held; /* in `packed` */
     size_t held_nbytes;
     unsigned char packed[DLPARK__UNPACK_NBYTES];
-    unsigned char skipped[DLPARK__UNPACK_NBYTES];
+    unsigned char skipped[DLPARK__UNPACK_SKIPPED];
 } dlpark__unpack;
 
 /* `begin` and `nbytes`: of what is packed, which is within the file. Wants an empty variable, leaves it so on failure. */
