@@ -285,7 +285,7 @@ def archive_groups(folder: Path, mib: int) -> list[Group]:
         Group(
             "npz, deflated and saved",
             [
-                Case("dlpark", lambda: saved(dlpark.save, packed, compress=True), right_saved, {"NumPy": 0.7}),
+                Case("dlpark", lambda: saved(dlpark.save, packed, compress=True), right_saved, {"NumPy": 1.0}),
                 Case("NumPy", lambda: saved(np.savez_compressed, **packed), right_saved),
             ],
         ),
