@@ -58,12 +58,14 @@ def run(disk, script):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["a.safetensors", "a.npy", "a.npz", "a.gguf"])
-def test_saving(disk, name):
+@pytest.mark.parametrize("name, options", [("a.safetensors", {}), ("a.npy", {}), ("a.npz", {}), ("a.gguf", {}), ("a.npz", {"compress": True})])
+def test_saving(disk, name, options):
     run(
         disk,
         f"""
+    import functools
     name = {name!r}
+    dlpark.save = functools.partial(dlpark.save, **{options!r})
     dlpark.save(name, dict(a=small))  # there is room for this
     assert dlpark.load(name)
     for array in large, large[:, ::2], large[::-1]:

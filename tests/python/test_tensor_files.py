@@ -415,11 +415,12 @@ def test_a_file_can_be_saved_over_itself_while_it_is_mapped(tmp_path):
     np.testing.assert_array_equal(np.from_dlpack(dlpark.load(tmp_path / "x")["again"]), WEIGHT[::-1])
 
 
-def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path):
+@pytest.mark.parametrize("options", [{}, {"format": "npz", "compress": 1}], ids=["as it is", "deflated"])
+def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path, options):
     """kill -9 at random moments."""
     path = tmp_path / "x"
     old = {"old": np.zeros(10, np.uint8)}
-    program = "import dlpark, numpy as np, sys; a = np.full(1 << 22, 7, np.uint8)\nprint('ready', flush=True)\nwhile True: dlpark.save(sys.argv[1], {'new': a})"
+    program = "import dlpark, numpy as np, sys; a = np.full(1 << 22, 7, np.uint8)\nprint('ready', flush=True)\nwhile True: dlpark.save(sys.argv[1], {'new': a}, **OPTIONS)".replace("OPTIONS", repr(options))
     for i in range(20):
         dlpark.save(path, old)
         with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE) as process:

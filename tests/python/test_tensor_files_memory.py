@@ -114,7 +114,7 @@ def test_checking():
 
 
 def test_saving():
-    run(FILES + SAVE, call='lambda: dlpark._files.save(out, capsules, pairs, 0, 0, False, [])', keeps=False)
-    typed = 'lambda: dlpark._files.save(out, capsules, pairs, dlpark._tensor_files._FORMATS["gguf"], 0, False, values)'
+    run(FILES + SAVE, call='lambda: dlpark._files.save(out, capsules, pairs, 0, 0, False, [], -1)', keeps=False)
+    typed = 'lambda: dlpark._files.save(out, capsules, pairs, dlpark._tensor_files._FORMATS["gguf"], 0, False, values, -1)'
     run(FILES + SAVE, call=typed, keeps=False)
     run(FILES + SAVE, call="lambda: dlpark.save(out, given, metadata=metadata)", keeps="sys.version_info < (3, 12)")
