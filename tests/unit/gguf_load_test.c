@@ -99,7 +99,7 @@ static void numbers_have_their_types(void **state)
 /* A vocabulary, of which the index keeps how many there are; tokens of any bytes, and one longer than the window. */
 static gguf_made made_vocabulary(char *longest, size_t nbytes)
 {
-    gguf_made made = gguf_made_begin(0, 3);
+    gguf_made made = gguf_made_begin(0, 5);
 
     memset(longest, 'x', nbytes);
     gguf_made_key(&made, "text", MADE_STR);
@@ -111,6 +111,12 @@ static gguf_made made_vocabulary(char *longest, size_t nbytes)
     }
     gguf_made_string(&made, longest, nbytes);
     gguf_made_array(&made, "none", MADE_STR, 0);
+    gguf_made_array(&made, "numbers", MADE_F64, LONG);
+    for (size_t i = 0; i < LONG; i++)
+        gguf_made_number(&made, i, 8);
+    gguf_made_array(&made, "flags", MADE_BOOL, 3 * LONG);
+    for (size_t i = 0; i < 3 * LONG; i++)
+        gguf_made_number(&made, i % 2, 1);
     return made;
 }
 
@@ -194,6 +200,24 @@ static void what_changed_is_refused(void **state)
     }
 }
 
+/* A number at the end of the file that is an array now, of which not even the beginning is there. */
+static void what_became_an_array_is_refused(void **state)
+{
+    static const int kinds_at_end[] = {MADE_U8, MADE_U32};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        gguf_made made = gguf_made_begin(0, 1);
+        dlpark_file *file = NULL;
+        gguf_made_key(&made, "k", (uint64_t)kinds_at_end[i]);
+        gguf_made_number(&made, 0, i == 0 ? 1 : 4);
+        assert_ok(gguf_made_open(&file, &made, e));
+        assert_changed(&made, file, made.nbytes - (i == 0 ? 5 : 8), MADE_ARR);
+        dlpark_file_release(&file);
+        gguf_made_end(&made);
+    }
+}
+
 static void everything_fails_in_turn(void **state)
 {
     static char longest[100000];
@@ -205,7 +229,7 @@ static void everything_fails_in_turn(void **state)
     (void)state;
     assert_ok(dlpark_file_open(&file, path.text, NULL, e));
     live = failing_alloc_live();
-    for (int64_t i = 0; i < 3; i++) {
+    for (int64_t i = 0; i < 5; i++) {
         for (int is_read = 0; is_read < 2; is_read++) {
             dlpark_status status = DLPARK_E_IO;
             int n = 0;
@@ -232,9 +256,8 @@ static void everything_fails_in_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_have_their_types),
-        cmocka_unit_test(texts_come_whole),
-        cmocka_unit_test(what_changed_is_refused),
+        cmocka_unit_test(numbers_have_their_types), cmocka_unit_test(texts_come_whole),
+        cmocka_unit_test(what_changed_is_refused),  cmocka_unit_test(what_became_an_array_is_refused),
         cmocka_unit_test(everything_fails_in_turn),
     };
 

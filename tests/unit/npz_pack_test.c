@@ -17,6 +17,7 @@ static int until_failure[CALLS]; /* 0: none fails */
 static int failure;
 static bool is_short;  /* what is read ends */
 static bool no_thread; /* the system gives none */
+static long processors = 2;
 
 ssize_t __real_pwrite(int descriptor, const void *from, size_t nbytes, off_t offset);
 ssize_t __real_pread(int descriptor, void *to, size_t nbytes, off_t offset);
@@ -26,6 +27,15 @@ ssize_t __wrap_pwrite(int descriptor, const void *from, size_t nbytes, off_t off
 ssize_t __wrap_pread(int descriptor, void *to, size_t nbytes, off_t offset);
 int __wrap_ftruncate(int descriptor, off_t nbytes);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *kind, void *(*run)(void *), void *argument);
+
+long __wrap_sysconf(int name);
+
+/* Nothing else is asked for in these objects. */
+long __wrap_sysconf(int name)
+{
+    (void)name;
+    return processors;
+}
 
 static bool fails_now(int call)
 {
@@ -147,16 +157,14 @@ static void assert_tensors(const char *path, const dlpark_file_part *parts, size
 static void what_is_packed_is_read(void **state)
 {
     dlpark_view views[] = {view_of(numbers, DLPARK_U64, SMALL), view_of(numbers, DLPARK_U64, NUMBERS),
-                           view_of(numbers, DLPARK_U64, 0), view_of(same, DLPARK_U8, SAME),
-                           view_of(same, DLPARK_U8, SMALL)};
-    const dlpark_file_part parts[] = {{.name = "small", .view = &views[0]},
-                                      {.name = "numbers", .view = &views[1]},
-                                      {.name = "none", .view = &views[2]},
-                                      {.name = "same", .view = &views[3]},
-                                      {.name = "\xC3\xA9", .view = &views[4]}};
+                           view_of(numbers, DLPARK_U64, 0),     view_of(same, DLPARK_U8, SAME),
+                           view_of(same, DLPARK_U8, SMALL),     view_of(numbers, DLPARK_U64, 20000)};
+    const dlpark_file_part parts[] = {{.name = "small", .view = &views[0]},    {.name = "numbers", .view = &views[1]},
+                                      {.name = "none", .view = &views[2]},     {.name = "same", .view = &views[3]},
+                                      {.name = "\xC3\xA9", .view = &views[4]}, {.name = "blocks", .view = &views[5]}};
 
     (void)state;
-    for (size_t count = 0; count <= 5; count++) {
+    for (size_t count = 0; count <= 6; count++) {
         tensor_file_path path = new_path();
         runs_check_windows = count == 2;
         assert_ok(dlpark_file_save(path.text, parts, count, packed(), e));
@@ -166,6 +174,19 @@ static void what_is_packed_is_read(void **state)
             assert_in_range(nbytes_of(&path), NUMBERS * 8 + (512 << 10), NUMBERS * 8 + (512 << 10) + 30000);
         tensor_file_drop(&path);
     }
+}
+
+/* Nobody brings a last byte of theirs. */
+static void tensors_without_bytes(void **state)
+{
+    dlpark_view view = view_of(numbers, DLPARK_U64, 0);
+    const dlpark_file_part parts[] = {{.name = "a", .view = &view}, {.name = "b", .view = &view}};
+    tensor_file_path path = new_path();
+
+    (void)state;
+    assert_ok(dlpark_file_save(path.text, parts, 2, packed(), e));
+    assert_tensors(path.text, parts, 2);
+    tensor_file_drop(&path);
 }
 
 /* In whatever order, by whatever thread, with however many of them: the file is one. */
@@ -244,6 +265,7 @@ static void any_order_and_any_threads_make_one_file(void **state)
     assert_ok(dlpark_file_save(saved.text, parts, 4, packed(), e));
     assert_tensors(saved.text, parts, 4);
     for (int i = 0; i < 4; i++) {
+        processors = i == 0 ? -1 : i == 1 ? 100 : 2;
         no_thread = i >= 2;
         write_in_pieces(pieces.text, parts, i % 2 == 0);
         no_thread = false;
@@ -403,6 +425,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_packed_is_read),
+        cmocka_unit_test(tensors_without_bytes),
         cmocka_unit_test(any_order_and_any_threads_make_one_file),
         cmocka_unit_test(tensors_are_packed_on_the_way),
         cmocka_unit_test(many_small_members),
