@@ -64,6 +64,8 @@ typedef struct convert_job {
     size_t nkind;    /* tensors whose numbers are of that kind */
     size_t nchanged; /* those of another dtype */
     bool is_scaled;  /* the integers of a picture are floats already */
+    bool
+        is_packed; /* what is written is deflated, which takes its time: by pieces, between which the process may end */
 } convert_job;
 
 /* ---- What is asked for ---- */
@@ -203,7 +205,7 @@ static dlpark_status convert_copy(convert_job *job, dlpark_file_writer *writer, 
     int64_t index = job->tensors[number].index;
 
     DLPARK_TRY(dlpark_file_entry_get(job->file, index, &entry, err));
-    *is_copied = entry.flags == 0 && dlpark_dtype_equal(entry.dtype, job->parts[number].dtype);
+    *is_copied = !job->is_packed && entry.flags == 0 && dlpark_dtype_equal(entry.dtype, job->parts[number].dtype);
     if (!*is_copied)
         return DLPARK_OK;
     DLPARK_TRY(dlpark_file_writer_put_from(writer, number, 1, job->file, &index, err));
@@ -412,6 +414,7 @@ static int convert_run(const cli_call *call)
     int code = convert_read_picture(call, options.format, &picture);
     if (code == CLI_FINE)
         code = convert_open(&job, &options, &picture);
+    job.is_packed = options.deflate != NULL;
     if (code == CLI_FINE) {
         code = picture.format != DLPARK_FILE_ANY ? convert_to_picture(&job, &picture)
                                                  : convert_file(&job, call->operands[1], &options);

@@ -100,6 +100,7 @@ static bool file_write_keep(dlpark_file_writer *writer, const dlpark__write_plan
         if (kind.ndim > 0)
             memcpy(shape, kind.shape, (size_t)kind.ndim * sizeof *shape);
         atomic_init(&part->nbytes_put, 0);
+        atomic_init(&part->begun, 0);
         shape += kind.ndim;
     }
     return true;
@@ -174,10 +175,12 @@ static dlpark_status file_write_place(dlpark_file_writer *writer, dlpark__file_w
         (void)atomic_fetch_xor_explicit(&writer->sums[part - writer->parts], sum, memory_order_relaxed);
     }
     /* Whoever sees the last byte sees the sum. */
-    uint64_t put = atomic_fetch_add_explicit(&part->nbytes_put, nbytes, memory_order_release);
-    if (put + nbytes == part->place.nbytes && writer->plan.advance != NULL)
-        return writer->plan.advance(writer->plan.state, writer, err);
-    return DLPARK_OK;
+    (void)atomic_fetch_add_explicit(&part->nbytes_put, nbytes, memory_order_release);
+    if (writer->plan.advance == NULL)
+        return DLPARK_OK;
+    (void)atomic_compare_exchange_strong_explicit(&part->begun, &offset, offset + nbytes, memory_order_release,
+                                                  memory_order_relaxed);
+    return writer->plan.advance(writer->plan.state, writer, err);
 }
 
 /* How many of the last dimensions go into a tile together: their bytes are whole. -1: not even one element does. */

@@ -20,6 +20,7 @@ typedef struct dlpark__file_writer_part {
     int32_t ndim;
     int64_t *shape;               /* in `extents` of the writer */
     _Atomic(uint64_t) nbytes_put; /* so far */
+    _Atomic(uint64_t) begun; /* of them, from the first on, those that came in their order; for `advance` of the plan */
 } dlpark__file_writer_part;
 
 struct dlpark_file_writer {

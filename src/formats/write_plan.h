@@ -25,8 +25,8 @@ typedef struct dlpark__write_plan {
     /* Of a format some of whose bytes depend on those of tensors: writes them, when all tensors are there. `sums`: of the
      * bytes of each part, as crc32.h has it, begun with 0. NULL where everything is in the head. */
     dlpark_status (*finish)(void *state, const _Atomic(uint32_t) *sums, const dlpark__replace *file, dlpark_error *err);
-    /* Of a format that goes on with tensors before all are there: called when a part of the writer has its last byte, by
-     * the thread that wrote it. NULL: nothing is to be done. */
+    /* Of a format that goes on with tensors before all are there: called when bytes of a part of the writer are written, by
+     * the thread that wrote them. NULL: nothing is to be done. */
     dlpark_status (*advance)(void *state, const struct dlpark_file_writer *writer, dlpark_error *err);
     void *state; /* for them; */
     void (*end)(void *state);

@@ -6,9 +6,11 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import threading
+import time
 import warnings
 import zipfile
 import zlib
@@ -331,6 +333,20 @@ def test_what_cannot_be_compressed_is_told(tmp_path):
         with pytest.raises(error, match=text):
             dlpark.save(tmp_path / "x.npz", tensors, **options)
     assert not list(tmp_path.iterdir())
+
+
+def test_compressing_is_interrupted_at_once(tmp_path, command):
+    """And not when the tensor is packed, which takes seconds."""
+    dlpark.save(tmp_path / "x", {"a": np.random.default_rng(1).integers(0, 12, 64 << 20, np.uint8)})
+    process = subprocess.Popen([shutil.which("dlpark"), "convert", "-z", tmp_path / "x", tmp_path / "y.npz"], stderr=subprocess.PIPE)
+    while len(list(tmp_path.iterdir())) == 1:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert b"interrupted" in process.communicate()[1] and process.returncode == 130
+    assert time.monotonic() - began < 2
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
 def test_the_command_compresses(tmp_path, command):

@@ -296,6 +296,86 @@ static void tensors_are_packed_on_the_way(void **state)
     tensor_file_drop(&path);
 }
 
+/* And of a large one what came in its order, before the rest is there. */
+static void the_beginning_of_a_tensor_is_packed(void **state)
+{
+    dlpark_view view = view_of(same, DLPARK_U8, SAME);
+    const dlpark_file_part part = {.name = "a", .view = &view};
+    tensor_file_path path = new_path();
+    dlpark_file_writer *writer = NULL;
+    const size_t step = 1 << 20;
+
+    (void)state;
+    atomic_store(&runs_pieces, 0);
+    assert_ok(dlpark_file_writer_open(&writer, path.text, &part, 1, packed(), e));
+    assert_ok(dlpark_file_writer_put_bytes(writer, 0, 8 * step, same, SAME - 8 * step, e));
+    for (size_t i = 0; i < 7; i++)
+        assert_ok(dlpark_file_writer_put_bytes(writer, 0, i * step, same, step, e));
+    assert_int_equal(atomic_load(&runs_pieces), 0);
+    assert_ok(dlpark_file_writer_put_bytes(writer, 0, 7 * step, same, step / 2, e));
+    assert_int_equal(atomic_load(&runs_pieces), 0); /* less than a round */
+    assert_ok(dlpark_file_writer_put_bytes(writer, 0, 7 * step + step / 2, same, step / 2, e));
+    assert_int_equal(atomic_load(&runs_pieces), 16);
+    assert_ok(dlpark_file_writer_finish(&writer, e));
+    assert_int_equal(atomic_load(&runs_pieces), 19);
+    assert_tensors(path.text, &part, 1);
+    tensor_file_drop(&path);
+}
+
+/* A round that would have room for a piece of which the end is missing. */
+static void what_is_begun_is_not_packed_to_its_end(void **state)
+{
+    dlpark_view views[] = {view_of(same, DLPARK_U8, 1000), view_of(same, DLPARK_U8, SAME)};
+    const dlpark_file_part parts[] = {{.name = "a", .view = &views[0]}, {.name = "b", .view = &views[1]}};
+    tensor_file_path path = new_path();
+    dlpark_file_writer *writer = NULL;
+    const size_t first = (8 << 20) - 500;
+
+    (void)state;
+    atomic_store(&runs_pieces, 0);
+    assert_ok(dlpark_file_writer_open(&writer, path.text, parts, 2, packed(), e));
+    assert_ok(dlpark_file_writer_put(writer, 0, &views[0], e));
+    assert_ok(dlpark_file_writer_put_bytes(writer, 1, 0, same, first, e));
+    assert_int_equal(atomic_load(&runs_pieces), 16);
+    assert_ok(dlpark_file_writer_put_bytes(writer, 1, first, same, SAME - first, e));
+    assert_ok(dlpark_file_writer_finish(&writer, e));
+    assert_tensors(path.text, parts, 2);
+    tensor_file_drop(&path);
+}
+
+/* A writer that is put to while it packs, as by another thread. */
+static dlpark_file_writer *busy;
+
+static size_t busy_piece(void *own, const unsigned char *from, size_t from_nbytes, size_t window_nbytes, bool is_last,
+                         unsigned char *to, size_t to_nbytes)
+{
+    if (busy != NULL)
+        assert_ok(dlpark_file_writer_put_bytes(busy, 1, 0, same, SMALL, e));
+    busy = NULL;
+    return runs_piece(own, from, from_nbytes, window_nbytes, is_last, to, to_nbytes);
+}
+
+static void who_puts_does_not_wait_for_who_packs(void **state)
+{
+    const dlpark_deflate deflate = {runs_begin, busy_piece, runs_end, NULL};
+    const dlpark_file_write_options options = {.format = DLPARK_FILE_NPZ, .deflate = &deflate};
+    dlpark_view views[] = {view_of(same, DLPARK_U8, SAME), view_of(same, DLPARK_U8, SMALL)};
+    const dlpark_file_part parts[] = {{.name = "a", .view = &views[0]}, {.name = "b", .view = &views[1]}};
+    tensor_file_path path = new_path();
+    dlpark_file_writer *writer = NULL;
+
+    (void)state;
+    processors = 1;
+    assert_ok(dlpark_file_writer_open(&writer, path.text, parts, 2, &options, e));
+    busy = writer;
+    assert_ok(dlpark_file_writer_put(writer, 0, &views[0], e));
+    assert_null(busy);
+    assert_ok(dlpark_file_writer_finish(&writer, e));
+    assert_tensors(path.text, parts, 2);
+    tensor_file_drop(&path);
+    processors = 2;
+}
+
 /* More pieces than a round has. */
 static void many_small_members(void **state)
 {
@@ -428,6 +508,9 @@ int main(void)
         cmocka_unit_test(tensors_without_bytes),
         cmocka_unit_test(any_order_and_any_threads_make_one_file),
         cmocka_unit_test(tensors_are_packed_on_the_way),
+        cmocka_unit_test(the_beginning_of_a_tensor_is_packed),
+        cmocka_unit_test(what_is_begun_is_not_packed_to_its_end),
+        cmocka_unit_test(who_puts_does_not_wait_for_who_packs),
         cmocka_unit_test(many_small_members),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(everything_fails_in_turn),

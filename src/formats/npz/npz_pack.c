@@ -42,8 +42,10 @@ struct dlpark__npz_pack {
     void *states[NPZ_PACK_THREADS];
     size_t nthreads;
     /* What is read next. */
-    size_t whole; /* members that are there, of those before `member` and from it on */
-    uint64_t whole_nbytes;
+    size_t whole;          /* the first member that is not all there */
+    uint64_t whole_nbytes; /* of those before it */
+    uint64_t begun_nbytes; /* of its own, from the first on */
+    uint64_t taken_nbytes; /* of all of them, so far */
     size_t member;
     uint64_t at; /* in it, its header with it */
     /* What is written next. */
@@ -200,17 +202,21 @@ static dlpark_status npz_pack_read(const dlpark__npz_archive *archive, const dlp
                                 nbytes - header, err);
 }
 
-/* The next piece, of a member that is there, if it finds room. */
+/* The next piece, if it is there and finds room. */
 static dlpark_status npz_pack_take(dlpark__npz_pack *pack, const dlpark__npz_archive *archive,
                                    const dlpark__replace *file, bool *is_taken, dlpark_error *err)
 {
+    *is_taken = pack->member < archive->count;
+    if (!*is_taken)
+        return DLPARK_OK;
     const dlpark__npz_member *member = &archive->members[pack->member];
     uint64_t left = npz_pack_plain_nbytes(member) - pack->at;
     size_t nbytes = left < NPZ_PACK_PIECE ? (size_t)left : NPZ_PACK_PIECE;
     unsigned char *plain = pack->memory + DLPARK_DEFLATE_WINDOW + pack->used;
     unsigned char *packed = pack->memory + DLPARK_DEFLATE_WINDOW + pack->room + pack->used;
 
-    *is_taken = pack->count < NPZ_PACK_PIECES && nbytes <= pack->room - pack->used;
+    bool is_there = pack->member < pack->whole || pack->at + nbytes <= pack->begun_nbytes;
+    *is_taken = is_there && pack->count < NPZ_PACK_PIECES && nbytes <= pack->room - pack->used;
     if (!*is_taken)
         return DLPARK_OK;
     DLPARK_TRY(npz_pack_read(archive, member, pack->at, plain, nbytes, file, err));
@@ -225,7 +231,7 @@ static dlpark_status npz_pack_take(dlpark__npz_pack *pack, const dlpark__npz_arc
     pack->count++;
     pack->used += nbytes;
     pack->at += nbytes;
-    pack->whole_nbytes -= nbytes;
+    pack->taken_nbytes += nbytes;
     if (nbytes == left) {
         pack->member++;
         pack->at = 0;
@@ -274,17 +280,18 @@ static dlpark_status npz_pack_write(dlpark__npz_pack *pack, dlpark__npz_archive 
     return DLPARK_OK;
 }
 
-/* Members before `whole` are there. Packs what fills rounds, or all of it. */
+/* Packs what fills rounds, or all that is there. */
 static dlpark_status npz_pack_rounds(dlpark__npz_archive *archive, bool is_all, const _Atomic(uint32_t) *sums,
                                      const dlpark__replace *file, dlpark_error *err)
 {
     dlpark__npz_pack *pack = archive->pack;
+    uint64_t there = pack->whole_nbytes + pack->begun_nbytes;
 
-    while (pack->whole_nbytes >= NPZ_PACK_ROOM || (is_all && pack->whole_nbytes > 0)) {
+    while (there - pack->taken_nbytes >= (is_all ? 1 : NPZ_PACK_ROOM)) {
         bool is_taken = true;
         DLPARK_TRY(npz_pack_prepare(pack, archive, err));
         pack->count = pack->used = 0;
-        while (pack->member < pack->whole && is_taken)
+        while (is_taken)
             DLPARK_TRY(npz_pack_take(pack, archive, file, &is_taken, err));
         npz_pack_round(pack);
         DLPARK_TRY(npz_pack_write(pack, archive, sums, file, err));
@@ -292,6 +299,21 @@ static dlpark_status npz_pack_rounds(dlpark__npz_archive *archive, bool is_all, 
         memmove(pack->memory, pack->memory + pack->used, DLPARK_DEFLATE_WINDOW);
     }
     return DLPARK_OK;
+}
+
+/* How far the parts of the writer are. */
+static void npz_pack_look(dlpark__npz_pack *pack, const dlpark__npz_archive *archive, const dlpark_file_writer *writer)
+{
+    pack->begun_nbytes = 0;
+    for (; pack->whole < archive->count; pack->whole++) {
+        dlpark__file_writer_part *part = &writer->parts[pack->whole];
+        const dlpark__npz_member *member = &archive->members[pack->whole];
+        if (atomic_load_explicit(&part->nbytes_put, memory_order_acquire) != part->place.nbytes) {
+            pack->begun_nbytes = member->array_header_nbytes + atomic_load_explicit(&part->begun, memory_order_acquire);
+            return;
+        }
+        pack->whole_nbytes += npz_pack_plain_nbytes(member);
+    }
 }
 
 /* What failed once leaves pieces that nobody has. */
@@ -304,17 +326,12 @@ dlpark_status dlpark__npz_pack_advance(dlpark__npz_archive *archive, const dlpar
                                        dlpark_error *err)
 {
     dlpark__npz_pack *pack = archive->pack;
-    dlpark_status status;
 
-    (void)pthread_mutex_lock(&pack->lock);
-    for (; pack->whole < archive->count; pack->whole++) {
-        dlpark__file_writer_part *part = &writer->parts[pack->whole];
-        if (atomic_load_explicit(&part->nbytes_put, memory_order_acquire) != part->place.nbytes)
-            break;
-        pack->whole_nbytes += npz_pack_plain_nbytes(&archive->members[pack->whole]);
-    }
-    status = pack->has_failed ? npz_pack_fail(&writer->file, err)
-                              : npz_pack_rounds(archive, false, writer->sums, &writer->file, err);
+    if (pthread_mutex_trylock(&pack->lock) != 0)
+        return DLPARK_OK;
+    npz_pack_look(pack, archive, writer);
+    dlpark_status status = pack->has_failed ? npz_pack_fail(&writer->file, err)
+                                            : npz_pack_rounds(archive, false, writer->sums, &writer->file, err);
     pack->has_failed |= status != DLPARK_OK;
     (void)pthread_mutex_unlock(&pack->lock);
     return status;
@@ -328,6 +345,7 @@ dlpark_status dlpark__npz_pack_finish(dlpark__npz_archive *archive, const _Atomi
 
     if (pack->has_failed)
         return npz_pack_fail(file, err);
+    pack->begun_nbytes = 0;
     for (; pack->whole < archive->count; pack->whole++)
         pack->whole_nbytes += npz_pack_plain_nbytes(&archive->members[pack->whole]);
     DLPARK_TRY(npz_pack_rounds(archive, true, sums, file, err));

@@ -1,7 +1,7 @@
 /*
  * The members of an archive that are deflated while it is written. Their bytes are written as they are at first, in any order
- * and from any thread; what has all of its own is packed in the order of the members, by several threads, and moved to the
- * front. So the sizes are known when a header is written, and the file is never read by its end.
+ * and from any thread; those that nothing is missing before are packed, in the order of the members, by several threads, and
+ * moved to the front. So the sizes are known when a header is written, and the file is never read by its end.
  */
 #ifndef DLPARK_FORMATS_NPZ_PACK_H
 #define DLPARK_FORMATS_NPZ_PACK_H
@@ -49,7 +49,7 @@ dlpark__npz_pack *dlpark__npz_pack_new(const dlpark_deflate *deflate);
 /* Accepts NULL. */
 void dlpark__npz_pack_end(dlpark__npz_pack *pack);
 
-/* Packs those of the first members whose bytes are all there, when there are enough to be worth it. */
+/* Packs what is there of the first members, when it is enough to be worth it, and no other thread is about it. */
 dlpark_status dlpark__npz_pack_advance(dlpark__npz_archive *archive, const dlpark_file_writer *writer,
                                        dlpark_error *err);
 
