@@ -1,6 +1,6 @@
 /*
  * Bytes as a GGUF file. One that opens is sound: its tensors do not meet and lie within it, at multiples of its alignment,
- * each is found, mapped and loaded as what its entry says. dlpark_file_check() finds no fault where the file opens, and where
+ * each is found, mapped and loaded as what its entry says, and so are metadata with their types. dlpark_file_check() finds no fault where the file opens, and where
  * not, first of all the one that opening told. What begins with other letters is read as if it began with these.
  */
 #define _GNU_SOURCE /* memfd_create() */
@@ -48,6 +48,26 @@ static void check_tensor(dlpark_file *file, const dlpark_file_entry *entry, cons
     dlpark_tensor_release(&loaded);
 }
 
+/* A value is what its text says, where that has it, and takes no more than the file. */
+static void check_value(const dlpark_file *file, int64_t index, dlpark_file_text text, size_t nbytes)
+{
+    dlpark_file_value value = {.count = 0};
+
+    FUZZ_WANT(dlpark_file_value_load(file, index, &value, NULL) == DLPARK_OK);
+    FUZZ_WANT(value.data != NULL && (value.is_array || value.count == 1));
+    const dlpark_file_text *texts = value.data;
+    size_t sum = value.dtype.bits / 8 * value.count;
+    for (size_t i = 0; i < value.count && value.dtype.bits == 0; i++)
+        sum += 8 + texts[i].nbytes;
+    FUZZ_WANT(sum < nbytes);
+    if (value.dtype.bits == 0 && !value.is_array)
+        FUZZ_WANT(texts->nbytes == text.nbytes &&
+                  (text.nbytes == 0 || memcmp(texts->text, text.text, text.nbytes) == 0));
+    if (value.dtype.code == kDLBool && !value.is_array)
+        FUZZ_WANT(text.nbytes == (*(const unsigned char *)value.data == 1 ? 4 : 5));
+    dlpark_file_value_release(&value);
+}
+
 static void check_file(dlpark_file *file, const uint8_t *bytes, size_t nbytes)
 {
     uint64_t reached = PREFIX;
@@ -66,6 +86,7 @@ static void check_file(dlpark_file *file, const uint8_t *bytes, size_t nbytes)
         dlpark_file_text key, value;
         FUZZ_WANT(dlpark_file_metadata_get(file, i, &key, &value, NULL) == DLPARK_OK);
         FUZZ_WANT(key.nbytes > 0 && key.nbytes < nbytes && value.nbytes < 6 * nbytes + 32);
+        check_value(file, i, value, nbytes);
         for (size_t at = 0; at < value.nbytes; at++) /* all of it is there */
             FUZZ_WANT((unsigned char)value.text[at] != 0xFF);
     }
