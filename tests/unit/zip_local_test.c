@@ -255,6 +255,23 @@ static void every_wrong_header_is_listed(void **state)
     zip_made_end(&made);
 }
 
+/* One that would end behind everything makes no other begin too early. */
+static void a_wrong_size_is_one_fault(void **state)
+{
+    const zip_item turned[] = {items[2], items[1], items[0]};
+    zip_made made = zip_made_of(turned, 3, false, "");
+    zip_opened opened;
+
+    (void)state;
+    for (size_t at = 20; at <= 24; at += 4) /* packed and plain, in the directory */
+        zip_made_set(&made, made.entry[0] + at, 4, 1000000);
+    assert_ok(zip_opened_read(&opened, &made, 0, true, e));
+    assert_int_equal(opened.faults.count, 1);
+    assert_string_equal(opened.list[0].rule, "outside");
+    zip_opened_end(&opened);
+    zip_made_end(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +284,7 @@ int main(void)
         cmocka_unit_test(order_and_overlap),
         cmocka_unit_test(two_entries_of_one_member),
         cmocka_unit_test(every_wrong_header_is_listed),
+        cmocka_unit_test(a_wrong_size_is_one_fault),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
