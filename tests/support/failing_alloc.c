@@ -14,12 +14,15 @@ void *__real_aligned_alloc(size_t alignment, size_t nbytes);
 int __real_posix_memalign(void **out, size_t alignment, size_t nbytes);
 void __real_free(void *block);
 
+/* Visible, since a shared library that a sanitizer's runtime serves with memory makes the linker look for them. */
+#pragma GCC visibility push(default)
 void *__wrap_malloc(size_t nbytes);
 void *__wrap_calloc(size_t count, size_t nbytes);
 void *__wrap_realloc(void *block, size_t nbytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t nbytes);
 int __wrap_posix_memalign(void **out, size_t alignment, size_t nbytes);
 void __wrap_free(void *block);
+#pragma GCC visibility pop
 
 static atomic_long fail_at;
 static atomic_long fail_until;
