@@ -249,6 +249,12 @@ bool dlpark__view_meets(const dlpark_view *first, const dlpark_view *second);
 /* The bytes from the lowest to past the highest that a view with elements reaches, from its element 0. */
 void dlpark__view_byte_range(const dlpark_view *view, int64_t *lowest, int64_t *past_highest);
 
+/* ---- tensor.c ---- */
+
+/* The owner behind a tensor, or a share of it, that this copy of the library made with this release function; NULL for any
+ * other. */
+void *dlpark__tensor_owner(DLManagedTensorVersioned *managed, void (*release)(void *owner));
+
 /* ---- memory.c ---- */
 
 /* Memory for a header with `nbytes` behind it, ended by free(). NULL when there is none. */

@@ -569,6 +569,32 @@ static void owners_live_on_different_threads(void **state)
     assert_int_equal(ended, 1);
 }
 
+/* The owner behind every share, for who knows by which function it ends. */
+static void the_owner_is_found_from_every_share(void **state)
+{
+    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY,
+                  shares[3] = {DLPARK_TENSOR_EMPTY, DLPARK_TENSOR_EMPTY, DLPARK_TENSOR_EMPTY};
+    DLManagedTensorVersioned foreign = foreign_tensor(0);
+    dlpark_tensor_desc desc = good();
+    dlpark_view view;
+
+    (void)state;
+    assert_ok(dlpark_tensor_new(&tensor, &desc, &view, e));
+    assert_ptr_equal(dlpark__tensor_owner(tensor.managed, count_end), values);
+    for (int i = 0; i < 3; i++) { /* a part of its own, the one that is used again, and one of a view */
+        assert_ok(dlpark_tensor_share(&shares[i], &tensor, i < 2 ? NULL : &view, e));
+        assert_ptr_equal(dlpark__tensor_owner(shares[i].managed, count_end), values);
+        assert_null(dlpark__tensor_owner(shares[i].managed, free));
+    }
+    assert_null(dlpark__tensor_owner(NULL, free));
+    assert_null(dlpark__tensor_owner(&foreign, free));
+    for (int i = 0; i < 3; i++)
+        dlpark_tensor_release(&shares[i]);
+    assert_null(dlpark__tensor_owner(tensor.managed, free));
+    dlpark_tensor_release(&tensor);
+    assert_int_equal(ended, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -591,6 +617,7 @@ int main(void)
         TEST(part_goes_out_under_the_legacy_abi),
         TEST(wholes_of_ours_and_of_others_are_alike),
         TEST(owners_live_on_different_threads),
+        TEST(the_owner_is_found_from_every_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

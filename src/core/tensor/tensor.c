@@ -120,6 +120,16 @@ void *dlpark_tensor_extra(const dlpark_tensor *tensor)
     return block != NULL && block->extra_at != 0 ? (unsigned char *)block + block->extra_at : NULL;
 }
 
+void *dlpark__tensor_owner(DLManagedTensorVersioned *managed, void (*release)(void *owner))
+{
+    const dlpark__block *block = dlpark__block_of(managed);
+
+    /* A part and a spare part have the block that they share as their owner. */
+    if (block != NULL && (managed->deleter == dlpark__block_end_spare || block->release == dlpark__part_end))
+        block = block->managed.manager_ctx;
+    return block != NULL && block->release == release ? block->managed.manager_ctx : NULL;
+}
+
 /* ---- Blocks ---- */
 
 static size_t tensor_align(size_t nbytes, size_t alignment)

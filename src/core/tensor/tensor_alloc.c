@@ -7,7 +7,7 @@
 
 #define ALLOC_ALIGNMENT ((size_t)64)
 
-static dlpark_status alloc_check(const dlpark_tensor_desc *desc, dlpark_error *err)
+dlpark_status dlpark__alloc_check_fields(const dlpark_tensor_desc *desc, dlpark_error *err)
 {
     const char *field = desc->data != NULL || desc->data_const != NULL                   ? "data"
                         : desc->byte_offset != 0                                         ? "byte_offset"
@@ -23,6 +23,12 @@ static dlpark_status alloc_check(const dlpark_tensor_desc *desc, dlpark_error *e
                                 "flags is 0x%llx, and alloc takes PADDED only: what it makes is writable, and says "
                                 "IS_COPIED by itself",
                                 (unsigned long long)desc->flags);
+    return DLPARK_OK;
+}
+
+static dlpark_status alloc_check(const dlpark_tensor_desc *desc, dlpark_error *err)
+{
+    DLPARK_TRY(dlpark__alloc_check_fields(desc, err));
     if (!dlpark__device_is_usual(desc->device))
         return dlpark_error_set(err, DLPARK_E_DEVICE, "alloc makes host memory, not %s",
                                 dlpark_device_name(desc->device).text);

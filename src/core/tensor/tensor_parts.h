@@ -147,6 +147,11 @@ uint32_t dlpark__tensor_write(DLManagedTensorVersioned *managed);
 /* The flags of a tensor without those that stand for what it does not know. */
 uint64_t dlpark__tensor_flags(DLManagedTensorVersioned *managed);
 
+/* ---- tensor_alloc.c ---- */
+
+/* Whether a description has only what a maker of memory can be told; the device is not looked at. */
+dlpark_status dlpark__alloc_check_fields(const dlpark_tensor_desc *desc, dlpark_error *err);
+
 /* ---- tensor_import.c ---- */
 
 /* A block around a conformant foreign tensor, which it ends. NULL when there is no memory. */
