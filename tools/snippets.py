@@ -41,6 +41,7 @@ class Snippets:
         self.search = os.pathsep.join(str(path) for prefix in prefixes for path in pathlib.Path(prefix).glob("**/pkgconfig"))
         self.include = site / "dlpark" / "include"
         self.env = {**env, "PYTHONPATH": os.pathsep.join([env["PYTHONPATH"], str(scratch)])}
+        self.env["DLPARK_CUDA_LIBRARY"] = "/nowhere"  # what a program prints without a GPU, on any machine
         self.demands_partners = demands_partners
         shutil.rmtree(scratch, ignore_errors=True)
         data = SNIPPETS / "data"

@@ -79,7 +79,7 @@ DLPARK_INLINE dlpark_stream dlpark_cuda_stream(void *handle);
  *                 memory of the host. The id is the device whose context is used, and the tensor's own is 0 where DLPack
  *                 wants 0.
  * @param options  in, optional. NULL: plain memory, released by waiting. A stream that is said: from the pool, where the
- *                 device has one; only of cuda:N.
+ *                 device has one.
  * @param view     out, optional. What the tensor is. Unspecified on failure.
  * @param err      out, optional. Names the field with its value, or the driver's function and its reason.
  * @return DLPARK_OK; DLPARK_E_NOT_EMPTY; DLPARK_E_ARGUMENT (NULL, `cuda` empty, contradicting fields); DLPARK_E_DEVICE

@@ -23,7 +23,7 @@ typedef enum dlpark_gpu_release {
     DLPARK_GPU_RELEASE_WAIT = 0,
     /** Nobody waits: `stream` is made to wait for what was noted, and the memory is freed in its order. Right only if all
      *  other use is ordered before that stream. It must outlive the tensor, and cannot be the per-thread one, which is
-     *  another on each thread. */
+     *  another on each thread. Managed and page-locked memory is freed in no order: there the thread waits for `stream`. */
     DLPARK_GPU_RELEASE_ON_STREAM,
     /** Nothing is waited for: the description's `release` is called as it is, by a pool which has an order of its own.
      *  Only of import. */
@@ -36,10 +36,9 @@ typedef enum dlpark_gpu_release {
  * meaning. Grows only at its end.
  */
 typedef struct dlpark_gpu_options {
-    dlpark_stream
-        stream; /**< of alloc: the memory comes from the device's pool in this stream's order, and later work of
-                               other streams has to be ordered after it; unsaid: plain memory, ready for all of them.
-                               Of import: the stream of DLPARK_GPU_RELEASE_ON_STREAM */
+    /** Of DLPARK_GPU_RELEASE_ON_STREAM. Said for alloc of a device's memory, this comes from the device's pool in the
+     *  stream's order, and work of other streams has to be ordered after it; unsaid, it is plain memory, ready for all. */
+    dlpark_stream stream;
     dlpark_gpu_release release;
     uint32_t reserved; /**< 0 */
 } dlpark_gpu_options;
