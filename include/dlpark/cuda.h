@@ -209,7 +209,8 @@ DLPARK_API size_t dlpark_cuda_poll(const dlpark_cuda *cuda, bool wait);
  *
  * @param pointer  in. Any address at all.
  * @param out      out. Not written on failure.
- * @return DLPARK_OK, also where the driver does not know it; DLPARK_E_ARGUMENT (NULL, `cuda` empty); DLPARK_E_FOREIGN.
+ * @return DLPARK_OK, also where the driver does not know it; DLPARK_E_ARGUMENT (NULL, `cuda` empty); DLPARK_E_DEVICE (of a
+ *         device that is none of `cuda->device_count`); DLPARK_E_FOREIGN.
  * Threads: any.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_cuda_pointer_info(const dlpark_cuda *cuda, const void *pointer,

@@ -5,6 +5,8 @@
 #include "gpu_fake.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "failing_alloc.h"
 #include "gpu_copy.h"
@@ -79,6 +81,23 @@ static void without_a_handler_of_fork_nothing_is_opened(void **state)
     assert_fails(DLPARK_E_MEMORY, "handler of fork()", dlpark_cuda_open(&found, FAKECUDA_PATH, e));
     refuse_atfork = false;
     assert_null(found.driver);
+}
+
+/* Nothing has been opened yet, so that a child may do it; the parent's own comes after. */
+static void a_child_opens_what_its_parent_did_not(void **state)
+{
+    dlpark_cuda found = DLPARK_CUDA_EMPTY;
+    int status = -1;
+
+    (void)state;
+    assert_fails(DLPARK_E_NOT_FOUND, "", dlpark_cuda_open(&found, "/nowhere/libcuda.so.1", e));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        exit(dlpark_cuda_open(&found, FAKECUDA_PATH, NULL) != DLPARK_OK);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
     assert_ok(dlpark_cuda_open(&cuda, FAKECUDA_PATH, e));
 }
 
@@ -262,6 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_handler_of_fork_nothing_is_opened),
+        cmocka_unit_test(a_child_opens_what_its_parent_did_not),
         cmocka_unit_test(a_machine_may_have_no_driver),
         cmocka_unit_test(each_function_that_is_needed_is_missed),
         cmocka_unit_test(no_function_of_the_first_version_is_asked_for),

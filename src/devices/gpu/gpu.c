@@ -54,10 +54,14 @@ bool dlpark__gpu_is_forked(void)
     return __atomic_load_n(&gpu_known.is_forked, __ATOMIC_RELAXED); /* set before the child's first thread runs on */
 }
 
-/* A call of getpid() in each of ours would take longer than all the rest of it. */
+/* In a child, which has one thread. A call of getpid() in each of ours would take longer than all the rest of it. */
 static void gpu_mark_child(void)
 {
-    __atomic_store_n(&gpu_known.is_forked, true, __ATOMIC_RELAXED);
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+    gpu_known.lock = fresh; /* another thread of the parent may have had it */
+    if (gpu_known.first)
+        __atomic_store_n(&gpu_known.is_forked, true, __ATOMIC_RELAXED);
 }
 
 static dlpark_status gpu_watch_forks(dlpark_error *err)
@@ -67,7 +71,6 @@ static dlpark_status gpu_watch_forks(dlpark_error *err)
     if (pthread_atfork(NULL, NULL, gpu_mark_child) != 0)
         return dlpark_error_set(err, DLPARK_E_MEMORY, "no memory for a handler of fork()");
     gpu_known.has_handler = true;
-    gpu_known.pid = (long)getpid();
     return DLPARK_OK;
 }
 
@@ -170,6 +173,7 @@ static dlpark_status gpu_find(const dlpark__gpu_platform *platform, void *librar
     }
     gpu->next = gpu_known.first;
     gpu_known.first = gpu;
+    gpu_known.pid = (long)getpid();
     *out = gpu;
     return DLPARK_OK;
 }
