@@ -421,7 +421,7 @@ static void the_real_runtime_says_whether_it_has_a_device(void **state)
     if (status == DLPARK_OK)
         assert_true(real.device_count > 0);
     else
-        assert_string_equal(err.message, "libamdhip64.so.5 finds no device of ROCm");
+        assert_non_null(strstr(err.message, "finds no device of ROCm"));
 }
 
 #define HIP_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
