@@ -11,7 +11,7 @@ static bool copy_has_bits(const dlpark_view *to, const dlpark_view *from)
     return dlpark__view_is_packed(to) || dlpark__view_is_packed(from);
 }
 
-static bool copy_is_same_view(const dlpark_view *to, const dlpark_view *from)
+bool dlpark__copy_is_same_view(const dlpark_view *to, const dlpark_view *from)
 {
     if (to->data != from->data || to->bit_offset != from->bit_offset ||
         dlpark__view_is_packed(to) != dlpark__view_is_packed(from))
@@ -45,7 +45,7 @@ dlpark_status dlpark_copy_threads(const dlpark_view *to, const dlpark_view *from
     if (dlpark_view_numel(to) == 0)
         return DLPARK_OK;
     DLPARK_TRY(dlpark__view_check_places(to, err));
-    if (copy_is_same_view(to, from))
+    if (dlpark__copy_is_same_view(to, from))
         return DLPARK_OK;
     if (dlpark__view_meets(to, from))
         return dlpark__copy_overlapping(to, from, threads, err);

@@ -36,11 +36,20 @@ typedef struct dlpark__copy_plan {
     dlpark__copy_dim dims[DLPARK_MAX_NDIM]; /* what is walked, outermost first */
 } dlpark__copy_plan;
 
+/* ---- copy.c ---- */
+
+/* Whether every element of two views of one shape and dtype lies where the other's does. */
+bool dlpark__copy_is_same_view(const dlpark_view *to, const dlpark_view *from);
+
 /* ---- copy_plan.c ---- */
 
 /* Whether what is written should go past the caches: too much to be in one afterwards, and to memory of which `middle`
  * is an address and that was written before. */
 bool dlpark__copy_streams(const unsigned char *middle, int64_t nbytes);
+
+/* The dimensions of a copy as it will walk them, outermost first, joined where both sides go on without a gap; no kernel is
+ * chosen yet, all are in `dims`. Nothing is asked of the memory, which may be a device's. */
+void dlpark__copy_plan_order(dlpark__copy_plan *plan, const dlpark_view *to, const dlpark_view *from);
 
 /* Plans the copy of two views of one shape and dtype, with elements of whole bytes, of which there are some. */
 void dlpark__copy_plan_make(dlpark__copy_plan *plan, const dlpark_view *to, const dlpark_view *from);

@@ -222,7 +222,7 @@ static void plan_choose_tile(dlpark__copy_plan *plan, int32_t y)
 /* An address in the middle of the destination. */
 static const unsigned char *plan_middle(const dlpark__copy_plan *plan)
 {
-    const unsigned char *at = plan->to;
+    const unsigned char *at = plan->to + plan->element / 2;
 
     for (int32_t i = 0; i < plan->ndim; i++)
         at += plan->dims[i].extent / 2 * plan->dims[i].to;
@@ -234,7 +234,7 @@ bool dlpark__copy_streams(const unsigned char *middle, int64_t nbytes)
     return nbytes >= PLAN_STREAM_FROM && !dlpark__copy_is_fresh(middle);
 }
 
-void dlpark__copy_plan_make(dlpark__copy_plan *plan, const dlpark_view *to, const dlpark_view *from)
+void dlpark__copy_plan_order(dlpark__copy_plan *plan, const dlpark_view *to, const dlpark_view *from)
 {
     const dlpark__copy_dim once = {1, 0, 0};
     int64_t element = (int64_t)(dlpark_dtype_nbits(to->dtype) + 7) / 8;
@@ -250,8 +250,14 @@ void dlpark__copy_plan_make(dlpark__copy_plan *plan, const dlpark_view *to, cons
     for (int32_t i = 0; i < to->ndim; i++)
         if (to->shape[i] != 1)
             plan_insert(plan, (dlpark__copy_dim){to->shape[i], to->strides[i] * element, from->strides[i] * element});
-    plan->stream = dlpark__copy_streams(plan_middle(plan), plan->nbytes);
+    plan->stream = false;
     plan_join(plan);
+}
+
+void dlpark__copy_plan_make(dlpark__copy_plan *plan, const dlpark_view *to, const dlpark_view *from)
+{
+    dlpark__copy_plan_order(plan, to, from);
+    plan->stream = dlpark__copy_streams(plan_middle(plan), plan->nbytes);
     if (plan->ndim == 0)
         return;
     if (plan->element >= PLAN_RUN_FROM) {
