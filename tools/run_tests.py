@@ -159,6 +159,8 @@ def build(stage, preset, adapters=False):
 def adapter_settings(stage):
     folders = adapter_folders(stage)
     places = ["-DCMAKE_PREFIX_PATH=" + ";".join(folders)] if folders else []
+    if ALL_PARTNERS:
+        places.append(f"-DDLPARK_CUDA_INCLUDE={partner(stage, 'cuda')}/include")
     return [*(f"-DDLPARK_{name.upper()}=ON" for name in adapters_built()), *places]
 
 
