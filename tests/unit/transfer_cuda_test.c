@@ -12,7 +12,7 @@ static dlpark_cuda cuda = DLPARK_CUDA_EMPTY;
 static int open_driver(void **state)
 {
     (void)state;
-    return dlpark_cuda_open(&cuda, FAKECUDA_PATH, NULL);
+    return dlpark_cuda_open(&cuda, FAKECUDA_PATH, NULL) == DLPARK_OK ? 0 : 1;
 }
 
 static int32_t numbers[4 * 6], back[4 * 6];
