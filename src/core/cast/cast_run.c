@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "../copy/copy_parts.h"
-#include "../elements/bits_parts.h"
-#include "cast_parts.h"
+#include "cast_tile_parts.h"
 
 #if defined(__x86_64__) || defined(__SSE2__)
 #include <immintrin.h>
@@ -61,205 +60,108 @@ static void tile_end_float_mode(uint64_t before)
 /* Bytes in one piece from which it pays to write them past the caches, where all of the destination is large. */
 #define TILE_STREAM_RUN 4096
 
-#define TILE_LINE 64 /* bytes of a line of a cache */
+#define TILE_FAR (1 << 19) /* bytes of a source that will not all be in the nearest cache, or the next */
 
-#define TILE_ALONE 64 /* parts from which a run that is read and written in place costs less than its copy to a tile */
+#define TILE_ALONE 192 /* parts from which a run that is read and written in place costs less than its copy to a tile */
 
-/* ---- One side of a tile ---- */
-
-typedef struct tile_side {
-    unsigned bits;   /* of a part */
-    unsigned nbytes; /* of a part in a tile: 1, 2, 4, 8 */
-    unsigned step;   /* bits from one part to the next, where they lie side by side */
-} tile_side;
-
-static tile_side tile_side_of(const dlpark__cast_side *side)
-{
-    unsigned bits = side->part.bits;
-
-    return (tile_side){bits, bits < 8 ? 1 : bits / 8, dlpark__cast_side_step(side)};
-}
-
-/* A constant size lets the compiler turn memcpy into loads and stores, at any alignment. */
-#define TILE_MOVE(nbytes)                                                                                              \
-    case (nbytes):                                                                                                     \
-        for (int64_t i = 0; i < count; i++, to += to_step, from += from_step)                                          \
-            memcpy(to, from, (nbytes));                                                                                \
-        break
-
-static void tile_move(unsigned char *to, int64_t to_step, const unsigned char *from, int64_t from_step, unsigned nbytes,
-                      int64_t count)
-{
-    switch (nbytes) {
-        TILE_MOVE(1);
-        TILE_MOVE(2);
-        TILE_MOVE(4);
-    default: /* there is no other */
-        TILE_MOVE(8);
-    }
-}
-
-/* `count` parts from bit `at` on, `step` bits apart, to a tile. */
-static void tile_take(const tile_side *side, unsigned char *to, const unsigned char *from, int64_t at, int64_t step,
-                      int64_t count)
-{
-    if (step == side->step && side->bits >= 8) {
-        memcpy(to, dlpark__bits_byte(from, at), (size_t)count * side->nbytes);
-    } else if (side->bits >= 8) {
-        tile_move(to, side->nbytes, dlpark__bits_byte(from, at), step / 8, side->nbytes, count);
-    } else if (step == side->bits) {
-        dlpark__bits_unpack(to, from, at, side->bits, count);
-    } else {
-        for (int64_t i = 0; i < count; i++, at += step)
-            to[i] = (unsigned char)dlpark__bits_get(dlpark__bits_byte(from, at), (unsigned)(at & 7), side->bits);
-    }
-}
-
-/* The reverse. A padded part is written with the rest of its byte zero. */
-static void tile_put(const tile_side *side, unsigned char *to, int64_t at, int64_t step, const unsigned char *from,
-                     int64_t count)
-{
-    if (step == side->step && side->bits >= 8) {
-        memcpy(dlpark__bits_byte_mut(to, at), from, (size_t)count * side->nbytes);
-    } else if (side->bits >= 8) {
-        tile_move(dlpark__bits_byte_mut(to, at), step / 8, from, side->nbytes, side->nbytes, count);
-    } else if (step == side->bits) {
-        dlpark__bits_pack(to, at, from, side->bits, count);
-    } else {
-        unsigned mask = 0xFFu >> (8 - side->bits);
-        for (int64_t i = 0; i < count; i++, at += step) {
-            if (side->step == 8)
-                *dlpark__bits_byte_mut(to, at) = (unsigned char)(from[i] & mask);
-            else
-                dlpark__bits_put(dlpark__bits_byte_mut(to, at), (unsigned)(at & 7), side->bits, from[i] & mask);
-        }
-    }
-}
-
-/* ---- Where a side is ---- */
-
-/* A walk of which one side is looked at, and how far its run is done. */
-typedef struct tile_cursor {
-    dlpark__walk walk;
-    int64_t done;
-} tile_cursor;
-
-static const dlpark__walk_dim *tile_dim(const tile_cursor *cursor)
-{
-    return &cursor->walk.dims[cursor->walk.ndim - 1];
-}
-
-/* How much of `count` is left in the run; goes to the next run when there is nothing. */
-static int64_t tile_rest(tile_cursor *cursor, int64_t count)
-{
-    if (cursor->done == tile_dim(cursor)->extent) {
-        dlpark__walk_next(&cursor->walk);
-        cursor->done = 0;
-    }
-    int64_t rest = tile_dim(cursor)->extent - cursor->done;
-    return rest < count ? rest : count;
-}
+/* ---- Tiles ---- */
 
 typedef struct tile_state {
-    tile_side to_side;
-    tile_side from_side;
-    tile_cursor to;
-    tile_cursor from;
-    unsigned char *to_data;
-    const unsigned char *from_data;
+    dlpark__tile_cursor to;
+    dlpark__tile_cursor from;
     const dlpark__kernels *streams; /* what writes past the caches; NULL: nothing does */
     bool whole;                     /* one step at most leads from place to place, however much lies there */
-    bool clears;                    /* a part follows each that is written, an imaginary one, and is 0 */
     _Alignas(64) unsigned char tiles[3][DLPARK__CAST_TILE * 8];
 } tile_state;
 
-/* `count` parts in one piece: those of the view itself, or the tile that they were gathered to. */
-static const unsigned char *tile_read(tile_state *state, int64_t count)
+/* `count` parts in one piece: those of the view itself, or the tile that they are gathered to. What is asked for
+ * meanwhile lies ahead in the view, be it the tile that is read. */
+static const unsigned char *tile_read(tile_state *state, int64_t count, uintptr_t *ahead)
 {
-    const tile_side *side = &state->from_side;
-    unsigned char *tile = state->tiles[0];
+    dlpark__tile_cursor *cursor = &state->from;
+    int64_t rest = dlpark__tile_rest(cursor, count);
+    const unsigned char *from = dlpark__bits_byte(cursor->data, dlpark__tile_at(cursor));
 
-    for (int64_t have = 0; have < count;) {
-        int64_t some = tile_rest(&state->from, count - have);
-        int64_t step = tile_dim(&state->from)->from;
-        int64_t at = state->from.walk.from + state->from.done * step;
-        state->from.done += some;
-        if (some == count && side->bits >= 8 && step == side->step)
-            return dlpark__bits_byte(state->from_data, at);
-        tile_take(side, tile + have * side->nbytes, state->from_data, at, step, some);
-        have += some;
+    *ahead = DLPARK__CAST_AHEAD;
+    if (rest == count && dlpark__tile_is_plain(cursor)) {
+        cursor->done += count;
+        return from;
     }
-    return tile;
+    *ahead += (uintptr_t)from - (uintptr_t)state->tiles[0];
+    dlpark__tile_gather(cursor, state->tiles[0], count);
+    return state->tiles[0];
 }
 
 /* Where `count` parts are to be written in one piece; NULL where they have to be scattered. */
 static unsigned char *tile_place(tile_state *state, int64_t count)
 {
-    const tile_side *side = &state->to_side;
-    int64_t step = tile_dim(&state->to)->to;
+    dlpark__tile_cursor *cursor = &state->to;
 
-    if (state->clears || side->bits < 8 || step != side->step || tile_rest(&state->to, count) < count)
+    if (!dlpark__tile_is_plain(cursor) || dlpark__tile_rest(cursor, count) < count)
         return NULL;
-    int64_t at = state->to.walk.to + state->to.done * step;
-    state->to.done += count;
-    return dlpark__bits_byte_mut(state->to_data, at);
+    int64_t at = dlpark__tile_at(cursor);
+    cursor->done += count;
+    return dlpark__bits_byte_mut(cursor->data, at);
 }
 
-static void tile_write(tile_state *state, const unsigned char *tile, int64_t count)
+/* What is left of the runs of both sides, of at most `count`. */
+static int64_t tile_rest(tile_state *state, int64_t count)
 {
-    const tile_side *side = &state->to_side;
-    static const unsigned char zeros[DLPARK__CAST_TILE * 8];
+    return dlpark__tile_rest(&state->to, dlpark__tile_rest(&state->from, count));
+}
 
-    for (int64_t have = 0; have < count;) {
-        int64_t some = tile_rest(&state->to, count - have);
-        int64_t step = tile_dim(&state->to)->to;
-        int64_t at = state->to.walk.to + state->to.done * step;
-        tile_put(side, state->to_data, at, step, tile + have * side->nbytes, some);
-        if (state->clears)
-            tile_put(side, state->to_data, at + side->bits, step, zeros, some);
-        state->to.done += some;
-        have += some;
-    }
+/* How long the runs of the side are that has the shorter ones. */
+static int64_t tile_shorter(const tile_state *state)
+{
+    int64_t to = dlpark__tile_run(&state->to)->extent, from = dlpark__tile_run(&state->from)->extent;
+
+    return to < from ? to : from;
 }
 
 /* A tile's worth, or the rest of a run that is read and written in place. */
 static int64_t tile_count(tile_state *state, int64_t left)
 {
     int64_t count = left < DLPARK__CAST_TILE ? left : DLPARK__CAST_TILE;
-    int64_t rest = tile_rest(&state->to, state->whole ? left : count); /* on both sides: it is one walk */
+    int64_t rest = tile_rest(state, state->whole ? left : count);
 
     /* A short run is joined with the next ones; one that fills half a tile is better off alone. */
-    return rest >= (state->whole && count > TILE_ALONE ? TILE_ALONE : count / 2) ? rest : count;
+    if (rest >= (state->whole && count > TILE_ALONE ? TILE_ALONE : count / 2))
+        return rest;
+    /* A tile ends with the end of a run, so that the next one begins with one. */
+    return rest < count ? count - (count - rest) % tile_shorter(state) : count;
 }
 
 /* Where lines are written past the caches, whole ones: a tile that begins inside of one is as much shorter. */
 static int64_t tile_count_lines(tile_state *state, int64_t left)
 {
-    int64_t count = tile_count(state, left);
-    const tile_side *side = &state->to_side;
-    int64_t at = state->to.walk.to + state->to.done * tile_dim(&state->to)->to;
-    int64_t within = (int64_t)((uintptr_t)dlpark__bits_byte(state->to_data, at) % TILE_LINE) / side->nbytes;
+    dlpark__tile_cursor *cursor = &state->to;
+    int64_t count = left < DLPARK__CAST_TILE ? left : DLPARK__CAST_TILE;
+    int64_t rest = dlpark__tile_rest(cursor, count);
+    const unsigned char *place = dlpark__bits_byte(cursor->data, dlpark__tile_at(cursor));
 
-    return count == DLPARK__CAST_TILE ? count - within : count;
+    if (rest < count / 2)
+        return count;
+    return rest == DLPARK__CAST_TILE ? rest - (int64_t)((uintptr_t)place % DLPARK__CAST_LINE) / cursor->nbytes : rest;
 }
 
-static void tile_convert(tile_state *state, const dlpark__cast_chain *chain, int64_t count)
+static void tile_convert(tile_state *state, dlpark__cast_chain *chain, int64_t count)
 {
-    const unsigned char *from = tile_read(state, count);
+    const unsigned char *from = tile_read(state, count, &chain->params.ahead);
     unsigned char *place = tile_place(state, count);
+    size_t nbytes = (size_t)count * state->to.nbytes;
 
-    for (int i = 0; i < chain->count; i++) {
+    for (int i = 0; i < chain->count; i++, chain->params.ahead = 0) { /* of a tile all is in the cache */
         bool last = i == chain->count - 1;
         unsigned char *to = last && place != NULL && state->streams == NULL ? place : state->tiles[1 + i % 2];
         chain->steps[i](&chain->params, to, from, (size_t)count);
         from = to;
     }
     if (place == NULL)
-        tile_write(state, from, count);
+        dlpark__tile_scatter(&state->to, from, count);
     else if (state->streams != NULL)
-        state->streams->stream(place, from, (size_t)count * state->to_side.nbytes);
+        state->streams->stream(place, from, nbytes);
     else if (chain->count == 0)
-        memmove(place, from, (size_t)count * state->to_side.nbytes);
+        memmove(place, from, nbytes);
 }
 
 static int64_t tile_total(const dlpark__walk *walk)
@@ -271,55 +173,26 @@ static int64_t tile_total(const dlpark__walk *walk)
     return total;
 }
 
-/* Only the dimensions that there are: a walk has room for many. */
-static void tile_copy_walk(dlpark__walk *to, const dlpark__walk *from)
-{
-    memcpy(to->dims, from->dims, (size_t)from->ndim * sizeof from->dims[0]);
-    memcpy(to->index, from->index, (size_t)from->ndim * sizeof from->index[0]);
-    to->ndim = from->ndim;
-    to->to = from->to;
-    to->from = from->from;
-}
-
-/* Whether parts lie side by side in a run, each in bytes of its own. */
-static bool tile_is_run(const tile_side *side, int64_t step)
-{
-    return side->bits >= 8 && step == side->step;
-}
-
 /* The one rule that copies have, where pieces are long. */
-static const dlpark__kernels *tile_streams(const tile_state *state, const dlpark_view *to)
+static const dlpark__kernels *tile_streams(const dlpark__tile_cursor *to, int64_t total)
 {
-    const dlpark__walk_dim *dim = tile_dim(&state->to);
-    const tile_side *side = &state->to_side;
-    int64_t nbytes = tile_total(&state->to.walk) * side->nbytes;
-
-    if (state->clears || !tile_is_run(side, dim->to) || dim->extent * side->nbytes < TILE_STREAM_RUN)
+    if (!dlpark__tile_is_plain(to) || dlpark__tile_run(to)->extent * to->nbytes < TILE_STREAM_RUN)
         return NULL;
-    return dlpark__copy_streams(to->data, nbytes) ? dlpark__kernels_get() : NULL;
+    return dlpark__copy_streams(to->data, total * to->nbytes) ? dlpark__kernels_get() : NULL;
 }
 
-/* Whether one step does all, from place to place: what small tensors are mostly about. */
-static bool tile_run_at_once(tile_state *state, const dlpark__cast_chain *chain)
+static void tile_run(tile_state *state, dlpark__cast_chain *chain, int64_t total)
 {
-    const dlpark__walk *walk = &state->to.walk;
-    const dlpark__walk_dim *dim = &walk->dims[0];
+    bool plain = dlpark__tile_is_plain(&state->to) && dlpark__tile_is_plain(&state->from);
 
-    if (walk->ndim != 1 || chain->count != 1 || state->streams != NULL || state->clears ||
-        !tile_is_run(&state->to_side, dim->to) || !tile_is_run(&state->from_side, dim->from))
-        return false;
-    chain->steps[0](&chain->params, dlpark__bits_byte_mut(state->to_data, walk->to),
-                    dlpark__bits_byte(state->from_data, walk->from), (size_t)dim->extent);
-    return true;
-}
-
-static void tile_run(tile_state *state, const dlpark__cast_chain *chain, int64_t total)
-{
-    tile_copy_walk(&state->from.walk, &state->to.walk);
-    state->to.done = state->from.done = 0;
-    state->whole = chain->count <= 1 && state->streams == NULL && !state->clears &&
-                   tile_is_run(&state->to_side, tile_dim(&state->to)->to) &&
-                   tile_is_run(&state->from_side, tile_dim(&state->from)->from);
+    state->streams = tile_streams(&state->to, total);
+    if (plain && chain->count == 1 && state->streams == NULL && tile_rest(state, total) == total) {
+        /* One step does all, from place to place: what small tensors are mostly about. */
+        const unsigned char *source = tile_read(state, total, &chain->params.ahead);
+        chain->steps[0](&chain->params, tile_place(state, total), source, (size_t)total);
+        return;
+    }
+    state->whole = chain->count <= 1 && state->streams == NULL && plain;
     for (int64_t left = total, count; left > 0; left -= count) {
         count = state->streams != NULL ? tile_count_lines(state, left) : tile_count(state, left);
         tile_convert(state, chain, count);
@@ -332,20 +205,18 @@ void dlpark__cast_run(const dlpark__cast_job *job, dlpark__cast_chain *chain, co
                       const dlpark_view *from)
 {
     tile_state state;
+    dlpark__walk walk;
 
-    state.to_side = tile_side_of(&job->to);
-    state.from_side = tile_side_of(&job->from);
-    state.to_data = to->data;
-    state.from_data = from->data;
-    state.clears = job->to.parts > job->from.parts;
-    dlpark__cast_walk_begin(&state.to.walk, job, to, from, false);
-    state.streams = tile_streams(&state, to);
+    dlpark__cast_walk_begin(&walk, job, to, from, false);
+    dlpark__tile_begin(&state.to, &job->to, to, &walk, true);
+    dlpark__tile_begin(&state.from, &job->from, from, &walk, false);
+    state.to.clears = job->to.parts > job->from.parts;
 
     uint64_t mode = tile_begin_float_mode();
-    int64_t total = tile_total(&state.to.walk);
+    int64_t total = tile_total(&walk);
     if (job->from.part.bits <= 8 && total >= TILE_TABLE_PAYS << job->from.part.bits)
         dlpark__cast_chain_tabulate(chain, job);
-    if (!tile_run_at_once(&state, chain))
-        tile_run(&state, chain, total);
+    state.from.is_far = total * state.from.nbytes >= TILE_FAR;
+    tile_run(&state, chain, total);
     tile_end_float_mode(mode);
 }

@@ -11,8 +11,9 @@
                            size_t count)
 #define TABLE_LANES 64
 #define TABLE_EACH(nbytes)                                                                                             \
-    for (; count >= TABLE_LANES;                                                                                       \
-         count -= TABLE_LANES, to += (nbytes)*TABLE_LANES, from += TABLE_LANES, DLPARK__CAST_ASK_AHEAD(from))
+    for (size_t all = count; count >= TABLE_LANES; dlpark__cast_back(&to, &from, &count, all, TABLE_LANES, nbytes, 1)) \
+        for (; count >= TABLE_LANES;                                                                                   \
+             count -= TABLE_LANES, to += (nbytes)*TABLE_LANES, from += TABLE_LANES, DLPARK__CAST_ASK_AHEAD(from))
 
 /* 256 bytes in registers. */
 typedef struct vbmi_table {

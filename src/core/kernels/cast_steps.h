@@ -15,6 +15,8 @@
 
 /* What the steps of one cast are told. Codes are those of the destination's format. */
 typedef struct dlpark__cast_params {
+    uintptr_t ahead; /* bytes from what a loop reads to what it asks for meanwhile */
+
     /* widen: the source's format */
     uint32_t from_fraction; /* bits of its fraction */
     uint32_t from_rebias;   /* 127 less its bias */
@@ -60,9 +62,27 @@ typedef void (*dlpark__cast_step)(const dlpark__cast_params *params, unsigned ch
 /* How integers and their likes are stored: of a byte or less, and of whole bytes. */
 enum { DLPARK__CAST_8, DLPARK__CAST_16, DLPARK__CAST_32, DLPARK__CAST_64, DLPARK__CAST_WIDTHS };
 
-/* Bytes ahead of what a loop reads that are asked for: the next page, to which no processor looks ahead by itself. */
+/* Bytes ahead of what is read that are asked for: the next page, to which no processor looks ahead by itself. */
 #define DLPARK__CAST_AHEAD           4096
-#define DLPARK__CAST_ASK_AHEAD(from) __builtin_prefetch((const void *)((uintptr_t)(from) + DLPARK__CAST_AHEAD))
+#define DLPARK__CAST_LINE            64 /* bytes of a line of a cache */
+#define DLPARK__CAST_ASK_AHEAD(from) __builtin_prefetch((const void *)((uintptr_t)(from) + params->ahead))
+
+/* Where a loop by vectors of `lanes` elements, `in` bytes to `out`, has `rest` of `all` left, fewer than a vector: goes so
+ * far back that a last vector ends with them, and does some again. False, and nothing is changed, where there is no rest,
+ * where there never was a vector, and where what would be read has been written. */
+static inline bool dlpark__cast_back(unsigned char **to, const unsigned char **from, size_t *rest, size_t all,
+                                     size_t lanes, size_t out, size_t in)
+{
+    const size_t more = lanes - *rest, done = all - *rest;
+    const uintptr_t read = (uintptr_t)*from - more * in, written = (uintptr_t)*to - done * out;
+
+    if (*rest == 0 || all < lanes || (read < (uintptr_t)*to && written < (uintptr_t)*from + *rest * in))
+        return false;
+    *to -= more * out;
+    *from -= more * in;
+    *rest = lanes;
+    return true;
+}
 
 /* The steps. F32, F64: floats; I32, I64: integers of either sign; U64: those of uint64; ODD: to odd, see cast_chain.c. A name
  * in the singular that ends in 8 is the first of four, by width. */

@@ -57,6 +57,8 @@ typedef int64_t CAST_NAME(i64x) __attribute__((vector_size(CAST_LANES * 4)));
                                      size_t count)
 /* Whole vectors of `lanes` elements; then the rest, by the step of that name. */
 #define CAST_EACH(lanes)                                                                                               \
-    for (; count >= (lanes); count -= (lanes), to += out_nbytes, from += in_nbytes, DLPARK__CAST_ASK_AHEAD(from))
+    for (size_t all = count; count >= (lanes);                                                                         \
+         dlpark__cast_back(&to, &from, &count, all, lanes, out_nbytes / (lanes), in_nbytes / (lanes)))                 \
+        for (; count >= (lanes); count -= (lanes), to += out_nbytes, from += in_nbytes, DLPARK__CAST_ASK_AHEAD(from))
 #define CAST_REST(step) dlpark__cast_generic[step](params, to, from, count)
 #endif
