@@ -201,6 +201,22 @@ static void tile_run(tile_state *state, dlpark__cast_chain *chain, int64_t total
         state->streams->fence();
 }
 
+/* One step from place to place, of no more than is written to the caches in any case: what small tensors are about. */
+static bool tile_run_small(const dlpark__cast_job *job, dlpark__cast_chain *chain, const dlpark__walk *walk,
+                           const dlpark_view *to, const dlpark_view *from)
+{
+    const dlpark__walk_dim *dim = &walk->dims[0];
+    bool plain = dim->extent == 1 || (dim->to == job->to.part.bits && dim->from == job->from.part.bits);
+
+    if (walk->ndim != 1 || chain->count != 1 || job->to.parts > job->from.parts || job->to.part.bits < 8 ||
+        job->from.part.bits < 8 || !plain || dim->extent * dim->to >= 8 * TILE_STREAM_RUN)
+        return false;
+    chain->params.ahead = DLPARK__CAST_AHEAD;
+    chain->steps[0](&chain->params, dlpark__bits_byte_mut(to->data, walk->to),
+                    dlpark__bits_byte(from->data, walk->from), (size_t)dim->extent);
+    return true;
+}
+
 void dlpark__cast_run(const dlpark__cast_job *job, dlpark__cast_chain *chain, const dlpark_view *to,
                       const dlpark_view *from)
 {
@@ -208,15 +224,16 @@ void dlpark__cast_run(const dlpark__cast_job *job, dlpark__cast_chain *chain, co
     dlpark__walk walk;
 
     dlpark__cast_walk_begin(&walk, job, to, from, false);
-    dlpark__tile_begin(&state.to, &job->to, to, &walk, true);
-    dlpark__tile_begin(&state.from, &job->from, from, &walk, false);
-    state.to.clears = job->to.parts > job->from.parts;
-
     uint64_t mode = tile_begin_float_mode();
     int64_t total = tile_total(&walk);
     if (job->from.part.bits <= 8 && total >= TILE_TABLE_PAYS << job->from.part.bits)
         dlpark__cast_chain_tabulate(chain, job);
-    state.from.is_far = total * state.from.nbytes >= TILE_FAR;
-    tile_run(&state, chain, total);
+    if (!tile_run_small(job, chain, &walk, to, from)) {
+        dlpark__tile_begin(&state.to, &job->to, to, &walk, true);
+        dlpark__tile_begin(&state.from, &job->from, from, &walk, false);
+        state.to.clears = job->to.parts > job->from.parts;
+        state.from.is_far = total * state.from.nbytes >= TILE_FAR;
+        tile_run(&state, chain, total);
+    }
     tile_end_float_mode(mode);
 }
