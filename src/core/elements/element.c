@@ -241,7 +241,7 @@ static dlpark_status element_locate(const dlpark_view *view, const int64_t *inde
 dlpark_status dlpark_element_read(const dlpark_view *view, const int64_t *index, uint32_t lane, dlpark_scalar *out,
                                   dlpark_error *err)
 {
-    int64_t at;
+    int64_t at = 0; /* for compilers that take the failure for a way to here */
 
     DLPARK_TRY(element_locate(view, index, lane, &at, err));
     dlpark_element_load(view, at, lane, out);
@@ -304,7 +304,7 @@ dlpark_status dlpark_element_write(const dlpark_view *view, const int64_t *index
     double room[2] = {0, 0};
     dlpark_view to, from;
     DLTensor source;
-    int64_t at;
+    int64_t at = 0; /* as above */
 
     DLPARK_TRY(element_locate(view, index, lane, &at, err));
     DLPARK_TRY(dlpark__view_check_write(view, err));
