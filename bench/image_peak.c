@@ -151,8 +151,8 @@ static int peak_row(int which, const floor_picture *picture, const harness_optio
     hand = peak_of(which, picture->width, "hand", file);
     got = peak_of(which, picture->width, "dlpark", file);
     fclose(file);
-    /* The kernel counts pages in batches: a few of them may be missing. */
-    if (hand < pixels_kib / 10 * 9 || got < result / 10 * 9) {
+    /* The kernel counts pages in batches, one for each processor: of a small picture many of them may be missing. */
+    if (hand < pixels_kib / 2 || got < result / 2) {
         printf("WRONG RESULT: the peak memory of %s, %ld and %ld KiB\n", item->name, hand, got);
         return 1;
     }
