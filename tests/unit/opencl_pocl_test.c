@@ -145,6 +145,16 @@ static int read_ended(int *ended)
     return __atomic_load_n(ended, __ATOMIC_ACQUIRE);
 }
 
+/* OpenCL's own threads hold a buffer for a moment longer than a queue says that it is done. */
+static void assert_ended(int *ended)
+{
+    struct timespec pause = {0, 1000 * 1000};
+
+    for (int i = 0; i < 10000 && read_ended(ended) == 0; i++)
+        (void)thrd_sleep(&pause, NULL);
+    assert_int_equal(read_ended(ended), 1);
+}
+
 /* f32[3, 5] with a pitch of 6, from element 6 + 1 on. */
 static const int64_t shape[] = {3, 5}, strides[] = {6, 1};
 static const dlpark_tensor_desc *make_desc(void)
@@ -187,7 +197,7 @@ static void a_kernel_works_on_a_strided_part(void **state)
     assert_int_equal(read_ended(&ended), 0);
     dlpark_tensor_release(&mapped);
     assert_runs(CALL(clFinish)(queue));
-    assert_int_equal(read_ended(&ended), 1);
+    assert_ended(&ended);
 }
 
 static void *end_there(void *managed)
@@ -213,7 +223,7 @@ static void a_share_keeps_the_buffer(void **state)
     assert_int_equal(read_ended(&ended), 0);
     assert_int_equal(pthread_create(&thread, NULL, end_there, dlpark_tensor_export(&other)), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(read_ended(&ended), 1);
+    assert_ended(&ended);
 }
 
 static void memory_of_our_own_is_filled_and_read(void **state)
@@ -303,13 +313,13 @@ static void a_tensor_comes_back_as_a_buffer(void **state)
     assert_int_equal(read_ended(&ended_part), 0);
     assert_int_equal(read_ended(&ended), 0);
     assert_runs(CALL(clReleaseMemObject)(mem));
-    assert_int_equal(read_ended(&ended_part), 1);
-    assert_int_equal(read_ended(&ended), 1);
+    assert_ended(&ended_part);
+    assert_ended(&ended);
 }
 
 static void count_free(void *memory)
 {
-    ++*(int *)memory;
+    (void)__atomic_fetch_add((int *)memory, 1, __ATOMIC_RELEASE);
 }
 
 /* Commands that are under way keep a buffer, and with it the memory of the host. */
@@ -343,7 +353,7 @@ static void memory_of_the_host_is_worked_on_in_place(void **state)
     assert_int_equal(freed, 0);
     dlpark_tensor_release(&again);
     assert_runs(CALL(clFinish)(queue));
-    assert_int_equal(__atomic_load_n(&freed, __ATOMIC_ACQUIRE), 1);
+    assert_ended(&freed);
 }
 
 /* ---- Order ---- */
