@@ -47,13 +47,16 @@ static bool plain_to_bf16(void *to, const void *from, int64_t count)
     return true;
 }
 
+/* A NaN becomes quiet. */
 static bool plain_from_bf16(void *to, const void *from, int64_t count)
 {
     uint32_t *restrict out = to;
     const uint16_t *restrict in = from;
 
-    for (int64_t i = 0; i < count; i++)
-        out[i] = (uint32_t)in[i] << 16;
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t word = (uint32_t)in[i] << 16;
+        out[i] = (word & 0x7FFFFFFF) > 0x7F800000 ? word | 0x400000 : word;
+    }
     return true;
 }
 
