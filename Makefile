@@ -30,6 +30,9 @@ demo-mpi: ## four processes multiply by one safetensors file, each by its rows
 demo-avframe: ## a video's frames from FFmpeg to NumPy, without a copy, and a contact sheet back
 	@tools/setup demo-avframe demos/avframe/run.sh
 
+demo-opencl: ## an OpenCL kernel draws into a tensor of ours, and NumPy looks at it where it is mapped
+	@tools/setup demo-opencl demos/opencl/run.sh
+
 check: ## a minute: the tree's own rules, the core without a warning, its tests; needs a C compiler and CMake
 	@tools/check.sh
 
