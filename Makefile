@@ -48,6 +48,9 @@ test-tsan: ## only the tests under the thread sanitizer
 test-python: ## only the Python tests
 	@tools/setup test tools/run_tests.py python
 
+test-gpu: ## on a machine with a GPU of CUDA, a report for docs/devices.md; elsewhere it says so and exits with 77
+	@tools/setup test-gpu tests/gpu/run.sh
+
 coverage: ## branch coverage of the core, which must be whole; a page for each source in build/coverage/report
 	@tools/setup coverage tools/coverage.sh
 
