@@ -33,6 +33,9 @@ demo-avframe: ## a video's frames from FFmpeg to NumPy, without a copy, and a co
 demo-opencl: ## an OpenCL kernel draws into a tensor of ours, and NumPy looks at it where it is mapped
 	@tools/setup demo-opencl demos/opencl/run.sh
 
+demo-cuda-python: ## a buffer of a GPU that C owns, changed by CuPy or PyTorch; without a GPU on a fake driver, and it says so
+	@tools/setup demo-cuda-python demos/cuda-python/run.sh
+
 check: ## a minute: the tree's own rules, the core without a warning, its tests; needs a C compiler and CMake
 	@tools/check.sh
 

@@ -515,6 +515,7 @@ def stage_demo(stage):
         for framework in ("", "torch") if ALL_PARTNERS else ("",):
             status = stage.run([f"demos/{demo}/run.sh"], env={**env, "FRAMEWORK": framework})
             results.append(verdict(demo + (f" with {framework}" if framework else ""), status))
+    results.append(verdict("cuda-python", stage.run(["demos/cuda-python/run.sh"])))
     for demo in PARTNER_DEMOS:
         results.append(
             verdict(demo, stage.run([f"demos/{demo}/run.sh"]))
