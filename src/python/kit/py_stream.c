@@ -131,6 +131,8 @@ PyObject *dlpark__py_stream_write(DLDevice device, PyObject *wanted, bool *faile
     int status = dlpark__py_stream_read(device, wanted, &stream);
     if (status == 1)
         return Py_NewRef(wanted);
+    if (status == 0 && stream.kind == DLPARK_STREAM_UNSAID)
+        stream = dlpark__py_current_stream(device);
     if (status == 0 && stream.kind == DLPARK_STREAM_UNSAID) {
         if (!py_stream_is_numbered(device))
             return NULL;

@@ -17,8 +17,8 @@ int dlpark__py_exchange_find(dlpark__py_state *state, PyTypeObject *type, const 
 /* ---- import_fit.c ---- */
 
 /* Sees to it that an imported tensor is what was asked for: device, copy, layout, whether it may be written. Replaces the
- * tensor by a copy, and says so in *is_copied, where it has to and may. On failure the tensor is the caller's. */
-int dlpark__py_import_fit(dlpark_tensor *tensor, const dlpark_py_options *options, bool *is_copied);
+ * tensor by a copy, and says so in `origin`, where it has to and may. On failure the tensor is the caller's. */
+int dlpark__py_import_fit(dlpark_tensor *tensor, const dlpark_py_options *options, dlpark_py_origin *origin);
 
 /* For an output that holds a tensor already, before anything is asked of the object. Returns -1. */
 int dlpark__py_refuse_output(void);
