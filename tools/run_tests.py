@@ -231,6 +231,11 @@ def pytest_and_steady(stage, *arguments, env):
     return results + pytest(stage, *arguments, tests=str(STEADY), env=env, part="-steady")
 
 
+def pytest_devices(stage, *, env):
+    """tests/devices: a process keeps the driver that it has opened, and theirs is the fake one, beside the probe."""
+    return pytest(stage, tests="tests/devices", env=env, part="-devices")
+
+
 def pytest_side_by_side(stage, *arguments, env):
     """tests/python in as many processes as there are processors, each with some of the files.
 
@@ -366,7 +371,7 @@ def stage_python(stage):
     """The wheel, installed, and the Python tests."""
     site = installed(stage)
     env = {**site_environment(site), **real_files(stage), "DLPARK_PROBE": str(build_probe(stage))}
-    return pytest_and_steady(stage, env=env)
+    return pytest_and_steady(stage, env=env) + pytest_devices(stage, env=env)
 
 
 def real_files(stage):
@@ -389,7 +394,7 @@ def stage_python_asan(stage):
         "PYTHONMALLOC": "malloc",
         **FEWER_CALLS,
     }
-    return pytest_side_by_side(stage, "-m", "not partner", env=env)
+    return pytest_side_by_side(stage, "-m", "not partner", env=env) + pytest_devices(stage, env=env)
 
 
 def stage_python_tsan(stage):

@@ -10,15 +10,15 @@ from ._core import _stream_set
 class stream:
     """Make a stream the one on which this thread works with dlpark's tensors, for a ``with`` block.
 
-    Inside of it what is taken from other libraries is ready on that stream, and so is what a consumer takes by the exchange
-    table, which asks for the current stream; copies between devices are made in its order. Each thread has streams of its
-    own. Other libraries have their own current streams, which this does not touch.
+    Inside of it what is taken from other libraries is ready on that stream; a consumer that takes a Tensor by the
+    exchange table is told of it; and copies between devices are made in its order. Each thread has streams of its own.
+    Other libraries have their own current streams, which this does not touch.
 
     Parameters
     ----------
     stream : int or object
-        As ``__dlpack__`` takes it: a number, of CUDA 1 for the legacy default stream and 2 for the thread's own; or an object
-        with ``__cuda_stream__``, as the streams of PyTorch, CuPy and cuda.core have it.
+        As ``__dlpack__`` takes it: a number, of CUDA 1 for the legacy default stream and 2 for the thread's own; or
+        an object with ``__cuda_stream__``, as the streams of PyTorch, CuPy and cuda.core have it.
     device : str or tuple of int, optional
         Of which the stream is: ``'cuda:0'``, ``'rocm:1'``.
 

@@ -221,10 +221,8 @@ dlpark_status dlpark__py_move(const dlpark_view *from, dlpark_stream producer, D
 dlpark_status dlpark__py_order_streams(DLDevice device, dlpark_stream producer, dlpark_stream consumer,
                                        dlpark_error *err);
 
-/* The thread's current stream. */
+/* The thread's current stream; a stream by what its driver takes for it. */
 dlpark_stream dlpark__py_current_stream(DLDevice device);
-
-/* A stream by what its driver takes for it. */
 dlpark_stream dlpark__py_stream_of_native(DLDevice device, void *native);
 
 /* ---- type_cache.c ---- */
@@ -317,6 +315,10 @@ int dlpark__py_stream_read(DLDevice device, PyObject *object, dlpark_stream *out
  * stream, by its number on CUDA and ROCm). A new reference; NULL without an exception where the keyword is to be left out:
  * on the host whatever is wanted, elsewhere where there is nothing to say. *failed on an exception. */
 PyObject *dlpark__py_stream_write(DLDevice device, PyObject *wanted, bool *failed);
+
+/* Notes where the data of a producer is ready that was asked for the stream `wanted`: on that one, and no other, where it
+ * has a handle. Cannot fail. */
+void dlpark__py_stream_note(DLDevice device, PyObject *wanted, dlpark_py_origin *origin);
 
 /* ---- capsule.c ---- */
 

@@ -142,3 +142,17 @@ PyObject *dlpark__py_stream_write(DLDevice device, PyObject *wanted, bool *faile
     *failed = number == NULL;
     return number;
 }
+
+void dlpark__py_stream_note(DLDevice device, PyObject *wanted, dlpark_py_origin *origin)
+{
+    dlpark_stream stream;
+
+    if (dlpark__py_stream_read(device, wanted, &stream) != 0) {
+        PyErr_Clear(); /* another library's queue; it has been understood before */
+        return;
+    }
+    if (stream.kind == DLPARK_STREAM_UNSAID)
+        stream = dlpark__py_current_stream(device);
+    origin->has_stream = stream.kind == DLPARK_STREAM_HANDLE;
+    origin->stream = stream.handle;
+}

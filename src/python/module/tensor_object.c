@@ -284,8 +284,8 @@ static PyGetSetDef object_attributes[] = {
      "Never said of a tensor from a pickle, whose buffer somebody else may hold.",
      NULL},
     {"stream", object_get_stream, NULL,
-     "The stream on which the data is ready, as an int: the one on which its producer worked, or that it was\n"
-     "asked for. None: the default one.",
+     "The stream on which the data is ready, as an int; None: the default one.\n\n"
+     "It is the one on which its producer worked, where that said so, or the one that was asked for.",
      NULL},
     {"T", dlpark__py_tensor_get_transposed, NULL, "The dimensions in reverse order: a Tensor of the same memory.",
      NULL},

@@ -232,6 +232,22 @@ static int fit_device(dlpark_tensor *tensor, const dlpark_py_options *options, d
     return fit_move(tensor, options->device, origin);
 }
 
+bool dlpark__py_was_elsewhere(dlpark__py_state *state, PyObject *object, const dlpark_py_options *wanted)
+{
+    DLDevice device;
+
+    if (!wanted->has_device || wanted->copy == DLPARK_PY_COPY_NEVER ||
+        !(PyErr_ExceptionMatches(PyExc_BufferError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+          PyErr_ExceptionMatches(PyExc_RuntimeError)))
+        return false;
+    pending_error refusal = dlpark__py_error_save();
+    bool is_elsewhere =
+        dlpark__py_producer_device(state, object, &device) == 1 && !dlpark__py_serves_device(device, wanted);
+    PyErr_Clear();
+    dlpark__py_error_restore(&refusal);
+    return is_elsewhere;
+}
+
 /* ---- The copy ---- */
 
 /* Whether dlpark can copy the tensor: in host memory, and not away from memory that the device reads as well, unless the

@@ -137,21 +137,6 @@ static int import_numpy(import_job *job, dlpark_tensor *tensor)
     return status;
 }
 
-/* A producer that was asked for a stream by its handle has the data ready on that one, and on no other. */
-static void import_note_stream(import_job *job, DLDevice device)
-{
-    dlpark_stream stream;
-
-    if (dlpark__py_stream_read(device, job->options->stream, &stream) != 0) {
-        PyErr_Clear(); /* another library's queue; it has been understood before */
-        return;
-    }
-    if (stream.kind == DLPARK_STREAM_UNSAID)
-        stream = dlpark__py_current_stream(device);
-    job->origin.has_stream = stream.kind == DLPARK_STREAM_HANDLE;
-    job->origin.stream = stream.handle;
-}
-
 static int import_dlpack(import_job *job, dlpark_tensor *tensor)
 {
     dlpark_py_options asked = *job->options;
@@ -169,7 +154,7 @@ static int import_dlpack(import_job *job, dlpark_tensor *tensor)
                                             &job->origin.is_copied);
     if (DLPARK_UNLIKELY(status == 1 && has_device && dlpark_device_has_streams(device) &&
                         dlpark_device_equal(device, tensor->managed->dl_tensor.device)))
-        import_note_stream(job, device);
+        dlpark__py_stream_note(device, job->options->stream, &job->origin);
     return status;
 }
 
@@ -302,24 +287,6 @@ static bool import_is_content(const dlpark_py_options *options)
            !options->writable;
 }
 
-/* Whether a refusal was of the device: its producer is elsewhere, and what it raised is what one raises then. */
-static bool import_was_elsewhere(const import_job *job)
-{
-    const dlpark_py_options *wanted = job->options;
-    DLDevice device;
-
-    if (!wanted->has_device || wanted->copy == DLPARK_PY_COPY_NEVER ||
-        !(PyErr_ExceptionMatches(PyExc_BufferError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
-          PyErr_ExceptionMatches(PyExc_RuntimeError)))
-        return false;
-    pending_error refusal = dlpark__py_error_save();
-    bool is_elsewhere =
-        dlpark__py_producer_device(job->state, job->object, &device) == 1 && !dlpark__py_serves_device(device, wanted);
-    PyErr_Clear();
-    dlpark__py_error_restore(&refusal);
-    return is_elsewhere;
-}
-
 /* The tensor where it is, when it was wanted elsewhere and its producer would not; to copy it is then the driver's. The
  * producer's exception stays where that fails as well. */
 static int import_where_it_is(import_job *job, dlpark_tensor *tensor)
@@ -327,7 +294,7 @@ static int import_where_it_is(import_job *job, dlpark_tensor *tensor)
     const dlpark_py_options *wanted = job->options;
     dlpark_py_options options = {.paths = wanted->paths, .byteswap = wanted->byteswap};
 
-    if (!import_was_elsewhere(job))
+    if (!dlpark__py_was_elsewhere(job->state, job->object, wanted))
         return -1;
     pending_error refusal = dlpark__py_error_save();
     job->options = &options;
