@@ -84,6 +84,12 @@ deb: ## the Debian packages, in dist/: libraries, -dev, the command, the Python 
 bundle: ## the core as two files to copy into a project, dist/bundle/dlpark.h and dlpark.c
 	@tools/setup bundle tools/bundle dist/bundle
 
+dist: ## the sources with tests and documentation, in dist/: an archive that builds without git
+	@tools/setup dist tools/dist
+
+reproducible: ## two builds of libraries, wheel, source packages and bundle, in two places: the same bytes
+	@tools/setup wheel tools/reproducible
+
 install: ## the C libraries and headers, into PREFIX (/usr/local)
 	@cmake --preset package -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build --preset package --parallel

@@ -141,6 +141,7 @@ def add_licences(path, out):
         with zipfile.ZipFile(out / path.name, "w", zipfile.ZIP_DEFLATED) as new:
             for item in wheel.infolist():
                 if item.filename not in changed and item.filename != f"{info}/RECORD" and not item.is_dir():
+                    item.external_attr = (0o100755 if item.external_attr >> 16 & 0o100 else 0o100644) << 16  # whatever the umask
                     new.writestr(item, wheel.read(item), zipfile.ZIP_DEFLATED)
             changed_record = record(wheel.read(f"{info}/RECORD"), changed)
             for name, text in {**changed, f"{info}/RECORD": changed_record}.items():
