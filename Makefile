@@ -87,6 +87,9 @@ bundle: ## the core as two files to copy into a project, dist/bundle/dlpark.h an
 dist: ## the sources with tests and documentation, in dist/: an archive that builds without git
 	@tools/setup dist tools/dist
 
+sbom: ## what the C libraries are made of, in dist/, for programs that look for licences and faults
+	@tools/setup dist tools/sbom.py
+
 reproducible: ## two builds of libraries, wheel, source packages and bundle, in two places: the same bytes
 	@tools/setup wheel tools/reproducible
 
