@@ -93,6 +93,9 @@ sbom: ## what the C libraries are made of, in dist/, for programs that look for 
 reproducible: ## two builds of libraries, wheel, source packages and bundle, in two places: the same bytes
 	@tools/setup wheel tools/reproducible
 
+release-check: ## all that a release needs, item by item: docs/releasing.md; root makes a root of nothing but Debian as well
+	@tools/setup release-check tools/release_check
+
 install: ## the C libraries and headers, into PREFIX (/usr/local)
 	@cmake --preset package -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build --preset package --parallel
