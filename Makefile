@@ -72,6 +72,9 @@ nightly-packages: ## the Debian packages, built, installed and used in a root of
 symbols: ## tests/abi/symbols.txt anew: the names that the shared library exports
 	@tools/setup build tests/abi/symbols.sh --update
 
+docs: ## the documentation as a site, in build/docs/html; a warning or a dead link is an error
+	@tools/setup docs tools/site
+
 wheel: ## the Python package, in dist/: a wheel for each ABI that a python3.X on the PATH stands for
 	@tools/setup wheel tools/wheel
 

@@ -1,0 +1,51 @@
+"""What Sphinx makes the site with; started by tools/site, which brings the pages together."""
+
+import os
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+project = "dlpark"
+author = "the dlpark authors"
+copyright = "the dlpark authors, Apache-2.0"
+VERSION = dict(re.findall(r"#define DLPARK_VERSION_(\w+) +(\d+)", (ROOT / "include/dlpark/version.h").read_text()))
+version = release = "{MAJOR}.{MINOR}.{PATCH}".format(**VERSION)
+
+extensions = [
+    "breathe",
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.graphviz",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["repository"]
+nitpicky = False
+
+breathe_projects = {"dlpark": os.path.join(os.environ["DLPARK_DOXYGEN"], "xml")}
+breathe_default_project = "dlpark"
+breathe_domain_by_extension = {"h": "c"}
+breathe_show_include = False
+
+myst_enable_extensions = ["attrs_inline"]
+myst_heading_anchors = 4
+# `str or dtype` in a docstring is a type, and more than one class has an attribute of that name.
+suppress_warnings = ["ref.python"]
+
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_mock_imports = ["torch"]
+
+graphviz_output_format = "svg"
+
+html_theme = "furo"
+html_title = f"dlpark {version}"
+html_static_path = ["static"]
+html_css_files = ["dlpark.css"]
+html_copy_source = False
+html_show_sourcelink = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
