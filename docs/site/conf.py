@@ -3,8 +3,11 @@
 import os
 import pathlib
 import re
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 project = "dlpark"
 author = "the dlpark authors"
@@ -19,6 +22,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.graphviz",
     "sphinx_copybutton",
+    "names",
 ]
 exclude_patterns = ["repository"]
 nitpicky = False
