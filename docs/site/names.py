@@ -5,8 +5,10 @@ import re
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
+LOGGER = logging.getLogger(__name__)
 NAME = re.compile(r"\b(?:dlpark_|DLPARK_|DL|kDL)\w+(?:\(\))?")
 NOT_IN = (nodes.reference, nodes.title, nodes.literal_block, nodes.raw, addnodes.desc_signature, addnodes.toctree)
 
@@ -30,6 +32,8 @@ class LinkNames(SphinxPostTransform):
         link = match and self.link(match[0], places, text.parent.deepcopy())
         if link:
             text.parent.parent.replace(text.parent, link)
+        elif re.fullmatch(r"dlpark_(?!_)\w+\(\)", text):
+            LOGGER.warning("no header declares %s", text, location=text.parent)
 
     def split(self, text, places):
         end = 0
