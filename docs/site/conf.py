@@ -46,6 +46,7 @@ autodoc_mock_imports = ["torch"]
 graphviz_output_format = "svg"
 
 html_theme = "furo"
+pygments_dark_style = "a11y-high-contrast-dark"
 html_title = f"dlpark {version}"
 html_static_path = ["static"]
 html_css_files = ["dlpark.css"]
@@ -53,3 +54,27 @@ html_copy_source = False
 html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def each_attribute(app, what, name, thing, options, lines):
+    """Napoleon knows "width, height : int" for parameters and not for attributes: there each gets a line of its own."""
+    at = [i for i, line in enumerate(lines[:-1]) if line == "Attributes" and lines[i + 1].startswith("---")]
+    made = []
+    for i, line in enumerate(lines):
+        names = re.fullmatch(r"(\w+(?:, \w+)+) : (.*)", line) if at and i > at[0] else None
+        if names:
+            *first, last = names[1].split(", ")
+            said = []
+            for below in lines[i + 1 :]:
+                if not below.startswith("    "):
+                    break
+                said.append(below)
+            for each in first:
+                made += [f"{each} : {names[2]}", *said]
+            line = f"{last} : {names[2]}"
+        made.append(line)
+    lines[:] = made
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", each_attribute, priority=400)
