@@ -14,6 +14,7 @@ import html
 import json
 import math
 import pathlib
+import textwrap
 from dataclasses import dataclass, field
 
 LABEL, BAR, VALUE, LINE = 300, 380, 150, 24
@@ -113,7 +114,8 @@ def plot(group, note=""):
     def place(ratio):
         return LABEL + (math.log2(ratio) - min(low, -1.0)) * scale
 
-    height = LINE * (len(ratios) + 2) + (LINE if note else 0)
+    notes = textwrap.wrap(note, 125)
+    height = LINE * (len(ratios) + 2) + 15 * len(notes)
     width = LABEL + BAR + VALUE
     said = "; ".join(f"{name} {ratio:.2f}" for name, ratio in ratios)
     lines = [
@@ -134,8 +136,9 @@ def plot(group, note=""):
             f'<rect x="{left:.1f}" y="{top + 5}" width="{max(right - left, 2):.1f}" height="{LINE - 9}" fill="{colour}"/>',
             f'<text x="{right + 6:.1f}" y="{top + 17}" fill="{TEXT}">{ratio:.2f}</text>',
         ]
-    if note:
-        lines.append(f'<text x="8" y="{height - 8}" font-size="11" fill="{TEXT}">{html.escape(note)}</text>')
+    for i, text in enumerate(notes):
+        below = LINE * (len(ratios) + 2) + 15 * i
+        lines.append(f'<text x="8" y="{below}" font-size="11" fill="{TEXT}">{html.escape(text)}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
