@@ -31,4 +31,8 @@ const peer_rs_files *peer_rs_files_hold(const char *path, const char *const *nam
 int64_t peer_rs_files_find(const peer_rs_files *opened, int64_t count);
 int64_t peer_rs_files_export(const peer_rs_files *opened, int64_t count);
 
+/* ---- src/half_slices.rs ---- */
+
+void peer_rs_run_half(int32_t pair, void *to, const void *from, size_t n, int64_t count);
+
 #endif

@@ -6,7 +6,7 @@
 All cast between the same buffers, one after the other, round by round, in another order each round; times are CPU time of
 the thread, one thread each. A ratio is against memcpy of as many bytes as the cast reads and writes together. Times are
 minima over the rounds. Prints one matrix for large tensors and one for tensors in the first cache: dlpark's ratio, the
-best peer's behind it, and a mark where dlpark is not first. Exit status 1 when a result is wrong; --quick checks the
+best peer's behind it, and a mark where dlpark is not first. And float32 to float16 in new memory, by Tensor.astype(). Exit status 1 when a result is wrong; --quick checks the
 results of the small ones and measures nothing.
 """
 
@@ -14,6 +14,7 @@ import argparse
 import ctypes
 import json
 import random
+import statistics
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ import numpy as np
 from copy_peers import MIB, DLTensor, aligned, timed
 from harness import machine, optional
 
+dlpark = optional("dlpark")
 ml_dtypes = optional("ml_dtypes")
 torch = optional("torch")
 
@@ -108,6 +110,38 @@ def measure(library, name, other, memory, count, options, small):
     return row | {"from": name, "to": other, "count": count, "floor_ns": floor}, wrong
 
 
+def fresh(nbytes, options):
+    """float32 to float16 in new memory, which the allocator may ask the system for: rows of the results, wrong ones."""
+    source = np.resize(np.arange(8, dtype=np.float32), nbytes // 4)
+    run = {"NumPy": lambda: source.astype(np.float16)}
+    if dlpark:
+        ours = dlpark.from_dlpack(source)
+        run["dlpark"] = lambda: ours.astype("float16")
+    if torch:
+        theirs = torch.from_numpy(source)
+        run["torch"] = lambda: theirs.to(torch.float16)
+    wrong = 0
+    if dlpark and not np.array_equal(np.from_dlpack(run["dlpark"]()), source.astype(np.float16)):
+        print("WRONG RESULT: fresh float16")
+        wrong = 1
+    if options.quick or wrong or not dlpark:
+        return [], wrong
+    times = {peer: [] for peer in run}
+    peers = list(run)
+    for _ in range(options.rounds):
+        random.shuffle(peers)
+        for peer in peers:
+            times[peer].append(timed(run[peer], 1))
+    print(f"\nfloat32 to float16, {nbytes // MIB} MiB to fresh memory, ms (min, median)")
+    rows = []
+    for peer in sorted(times):
+        least, middle = min(times[peer]) / 1e6, statistics.median(times[peer]) / 1e6
+        ratio = statistics.median(a / b for a, b in zip(times["dlpark"], times[peer]))
+        print(f"{peer:10}{least:10.1f}{middle:10.1f}" + ("" if peer == "dlpark" else f"   dlpark takes {ratio:.2f} of it (at most 0.35)"))
+        rows.append({"fresh": "float32 to float16", "peer": peer, "ms": middle, "ratio": round(ratio, 3)})
+    return rows, wrong
+
+
 def print_matrix(rows, title):
     names = [name for name in DTYPES if any(row["from"] == name for row in rows)]
     cells = {(row["from"], row["to"]): row for row in rows}
@@ -163,6 +197,10 @@ def main():
                 rows += [row] if row else []
         if rows:
             print_matrix(rows, title)
+        results += rows
+    if options.only in ("", "fresh"):
+        rows, bad = fresh((1 if options.quick else options.mib) * MIB, options)
+        wrong += bad
         results += rows
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1) + "\n")

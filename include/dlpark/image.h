@@ -145,9 +145,9 @@ DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_image_load_into(const dlpark
  * Writes a picture to a file: all of it, or nothing.
  *
  * The bytes go to a temporary name beside the file, which is then renamed. A file that is replaced passes its
- * permission bits on, but not its owner; a new file gets what the umask leaves. A symbolic link is followed and stays
- * a link; one whose target is missing is DLPARK_E_NOT_FOUND. There is no fsync: after a power failure either file may
- * be there, or a part of the picture.
+ * permission bits on, but not its owner; a new file gets what the umask leaves. A symbolic link is
+ * replaced, never followed; one to what is no regular file is DLPARK_E_IO. There is no fsync: after a power failure
+ * either file may be there, or a part of the picture.
  *
  * @param view  in, borrowed. u8, or u16 for PNG; [h, w], [h, w, c] or [c, h, w] with 1 to 4 channels (JPEG: 1 or 3;
  *              WebP: 3 or 4, grey is spread); any strides. Host accessible.

@@ -8,8 +8,15 @@
 
 #include "names.h"
 
-#define NAMES_NUMBER_BITS 21
-#define NAMES_NUMBER_MASK (((uint32_t)1 << NAMES_NUMBER_BITS) - 1)
+/* A slot, from its lowest bit on: the item's number and 1, the text's length, some bits of the hash, and where the text
+ * begins. The length is all ones where one of the two does not fit: then the item is asked. */
+#define NAMES_NUMBER_MASK  (((uint64_t)1 << 21) - 1)
+#define NAMES_LENGTH_SHIFT 21
+#define NAMES_LENGTH_ASK   63
+#define NAMES_TAG_SHIFT    27
+#define NAMES_TAG_MASK     ((uint64_t)1023 << NAMES_TAG_SHIFT)
+#define NAMES_AT_SHIFT     37
+#define NAMES_AT_MOST      (UINT64_MAX >> NAMES_AT_SHIFT)
 
 /* Slots are asked for so many items before they are filled: they lie anywhere, and each would be waited for. */
 #define NAMES_AHEAD 8
@@ -101,7 +108,7 @@ bool dlpark__names_begin_keyed(dlpark__names *names, const char *text, const voi
 {
     size_t slots = 8;
 
-    while (slots < count * 2)
+    while (slots / 4 * 3 < count)
         slots *= 2;
     names->text = text;
     names->items = items;
@@ -133,19 +140,38 @@ static dlpark__span_text names_item(const dlpark__names *names, size_t item)
     return span;
 }
 
+static inline int64_t names_number(uint64_t slot)
+{
+    return (int64_t)(slot & NAMES_NUMBER_MASK) - 1;
+}
+
+static inline uint64_t names_tag(uint32_t hash)
+{
+    return (uint64_t)(hash >> 22) << NAMES_TAG_SHIFT;
+}
+
+/* Of a short text the item is not looked at: it would be waited for. */
+static inline bool names_is(const dlpark__names *names, uint64_t slot, const char *text, size_t nbytes)
+{
+    size_t at = (size_t)(slot >> NAMES_AT_SHIFT), length = (slot >> NAMES_LENGTH_SHIFT) & NAMES_LENGTH_ASK;
+
+    if (length == NAMES_LENGTH_ASK) {
+        dlpark__span_text span = names_item(names, (size_t)names_number(slot));
+        at = span.at;
+        length = span.nbytes;
+    }
+    return length == nbytes && (nbytes == 0 || memcmp(names->text + at, text, nbytes) == 0);
+}
+
 /* The slot with this text, or the empty one where it belongs. */
 static inline size_t names_slot(const dlpark__names *names, const char *text, size_t nbytes, uint32_t hash)
 {
-    uint32_t mark = hash & ~NAMES_NUMBER_MASK;
+    uint64_t tag = names_tag(hash);
     size_t at = hash & names->mask;
 
-    for (uint32_t slot; (slot = names->slots[at]) != 0; at = (at + 1) & names->mask) {
-        if ((slot & ~NAMES_NUMBER_MASK) != mark)
-            continue;
-        dlpark__span_text span = names_item(names, (slot & NAMES_NUMBER_MASK) - 1);
-        if (span.nbytes == nbytes && (nbytes == 0 || memcmp(names->text + span.at, text, nbytes) == 0))
+    for (uint64_t slot; (slot = names->slots[at]) != 0; at = (at + 1) & names->mask)
+        if ((slot & NAMES_TAG_MASK) == tag && names_is(names, slot, text, nbytes))
             break;
-    }
     return at;
 }
 
@@ -155,8 +181,12 @@ static inline int64_t names_put(dlpark__names *names, size_t item, uint32_t hash
     size_t at = names_slot(names, names->text + span.at, span.nbytes, hash);
 
     if (names->slots[at] != 0)
-        return (int64_t)(names->slots[at] & NAMES_NUMBER_MASK) - 1;
-    names->slots[at] = (hash & ~NAMES_NUMBER_MASK) | (uint32_t)(item + 1);
+        return names_number(names->slots[at]);
+    names->slots[at] = names_tag(hash) | (item + 1);
+    if (span.nbytes < NAMES_LENGTH_ASK && span.at <= NAMES_AT_MOST)
+        names->slots[at] |= (uint64_t)span.at << NAMES_AT_SHIFT | (uint64_t)span.nbytes << NAMES_LENGTH_SHIFT;
+    else
+        names->slots[at] |= (uint64_t)NAMES_LENGTH_ASK << NAMES_LENGTH_SHIFT;
     return -1;
 }
 
@@ -182,5 +212,5 @@ int64_t dlpark__names_find(const dlpark__names *names, const char *text, size_t 
 {
     size_t at = names_slot(names, text, nbytes, dlpark__names_hash(names, text, nbytes));
 
-    return (int64_t)(names->slots[at] & NAMES_NUMBER_MASK) - 1;
+    return names_number(names->slots[at]);
 }

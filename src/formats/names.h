@@ -22,7 +22,8 @@ typedef struct dlpark__names {
     const char *text;
     const unsigned char *items;
     size_t step;
-    uint32_t *slots; /* 0: empty; else the item's number and 1, and above it some bits of the hash */
+    uint64_t
+        *slots; /* 0: empty; else the item's number and 1, above it some bits of the hash, and where its text begins */
     size_t mask;
     uint64_t keys[2];
 } dlpark__names;

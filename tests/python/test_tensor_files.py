@@ -1,8 +1,12 @@
 """dlpark.open and dlpark.load: tensor files as mappings."""
 
+import collections
+import contextlib
 import gc
 import os
 import pathlib
+import random
+import signal
 import subprocess
 import sys
 import threading
@@ -415,18 +419,50 @@ def test_a_file_can_be_saved_over_itself_while_it_is_mapped(tmp_path):
     np.testing.assert_array_equal(np.from_dlpack(dlpark.load(tmp_path / "x")["again"]), WEIGHT[::-1])
 
 
-@pytest.mark.parametrize("options", [{}, {"format": "npz", "compress": 1}], ids=["as it is", "deflated"])
-def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path, options):
-    """kill -9 at random moments."""
+# Starts one save a line, in a process of its own: to start Python for each takes longer than to save.
+SAVES = """
+import os, sys
+import numpy as np
+import dlpark
+
+new = np.full(1 << 20, 7, np.uint8)
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        dlpark.save(sys.argv[1], {"new": new}, **OPTIONS)
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+@pytest.mark.parametrize(("times", "options"), [(200, {}), (50, {"format": "npz", "compress": 1})], ids=["as it is", "deflated"])
+def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path, times, options):
+    """kill -9 at random moments of a save."""
     path = tmp_path / "x"
-    old = {"old": np.zeros(10, np.uint8)}
-    program = "import dlpark, numpy as np, sys; a = np.full(1 << 22, 7, np.uint8)\nprint('ready', flush=True)\nwhile True: dlpark.save(sys.argv[1], {'new': a}, **OPTIONS)".replace("OPTIONS", repr(options))
-    for i in range(20):
-        dlpark.save(path, old)
-        with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE) as process:
-            process.stdout.readline()
-            time.sleep(0.002 * i)
-            process.kill()
-        with dlpark.open(path) as file:
-            (name,) = file
-            assert file[name].tobytes() == (bytes(10) if name == "old" else b"\7" * (1 << 22))
+    chosen = random.Random(times)
+    found = collections.Counter()
+    words = [sys.executable, "-c", SAVES.replace("OPTIONS", repr(options)), str(path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as saver:
+
+        def save(killed_after=None):
+            began = time.monotonic()
+            print(file=saver.stdin, flush=True)
+            child = int(saver.stdout.readline())
+            if killed_after is not None:
+                time.sleep(killed_after)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+            status = int(saver.stdout.readline())
+            assert status in ((0,) if killed_after is None else (0, signal.SIGKILL))
+            return time.monotonic() - began
+
+        takes = min(save() for _ in range(3))
+        for _ in range(times):
+            dlpark.save(path, {"old": np.zeros(10, np.uint8)})
+            save(killed_after=chosen.uniform(0, 1.2 * takes))
+            with dlpark.open(path) as file:
+                (name,) = file
+                assert file[name].tobytes() == (bytes(10) if name == "old" else b"\7" * (1 << 20))
+            found[name] += 1
+    assert set(found) == {"old", "new"}

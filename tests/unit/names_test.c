@@ -173,6 +173,31 @@ static void names_of_every_length_and_of_zeros(void **state)
     many_end(&all);
 }
 
+/* A slot tells of short texts where they are, up to 128 MiB. */
+static void names_far_from_the_first_are_found(void **state)
+{
+    enum { FAR = 1 << 27 };
+    const dlpark__span_text spans[] = {{FAR - 1, 2}, {FAR, 2}, {FAR + 1, 62}, {FAR + 1, 63}, {3, 2}};
+    dlpark__names names;
+
+    (void)state;
+    char *text = calloc(FAR + 64, 1);
+    assert_non_null(text);
+    text[FAR - 1] = 'a';
+    text[FAR] = 'b';
+    memset(text + FAR + 1, 'c', 62);
+    text[FAR + 63] = 'd';
+    assert_true(dlpark__names_begin(&names, text, spans, sizeof *spans, 5));
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(dlpark__names_add(&names, i), -1);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(dlpark__names_find(&names, text + spans[i].at, spans[i].nbytes), i);
+    assert_int_equal(dlpark__names_find(&names, text + FAR + 1, 61), -1);
+    assert_int_equal(dlpark__names_find(&names, text + FAR + 2, 62), -1);
+    dlpark__names_end(&names);
+    free(text);
+}
+
 static void second_of_a_name_is_not_added(void **state)
 {
     many all = many_new(5, 100);
@@ -283,10 +308,15 @@ static void no_memory_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fifty_thousand_names_are_found),     cmocka_unit_test(names_of_one_hash_are_told_apart),
-        cmocka_unit_test(names_of_every_length_and_of_zeros), cmocka_unit_test(second_of_a_name_is_not_added),
-        cmocka_unit_test(table_is_filled_by_hashes),          cmocka_unit_test(empty_table_has_nothing),
-        cmocka_unit_test(no_entropy_is_no_failure),           cmocka_unit_test(no_memory_is_told),
+        cmocka_unit_test(fifty_thousand_names_are_found),
+        cmocka_unit_test(names_of_one_hash_are_told_apart),
+        cmocka_unit_test(names_of_every_length_and_of_zeros),
+        cmocka_unit_test(second_of_a_name_is_not_added),
+        cmocka_unit_test(names_far_from_the_first_are_found),
+        cmocka_unit_test(table_is_filled_by_hashes),
+        cmocka_unit_test(empty_table_has_nothing),
+        cmocka_unit_test(no_entropy_is_no_failure),
+        cmocka_unit_test(no_memory_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

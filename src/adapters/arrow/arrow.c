@@ -112,12 +112,17 @@ static dlpark_status arrow_push(arrow_walk *walk, int64_t extent, dlpark_error *
 static dlpark_status arrow_push_tensor(arrow_walk *walk, const arrow_shape *shape, int64_t size, dlpark_error *err)
 {
     int64_t product = 1;
+    bool overflow = false;
 
-    DLPARK_TRY(dlpark_layout_numel(shape->ndim, shape->shape, &product, err));
+    for (int32_t i = 0; i < shape->ndim; i++) {
+        overflow |= __builtin_mul_overflow(product, shape->shape[i], &product);
+        DLPARK_TRY(arrow_push(walk, shape->shape[i], err));
+    }
+    /* What overflows and then meets a 0 has none: it is counted again, slowly. */
+    if (overflow)
+        DLPARK_TRY(dlpark_layout_numel(shape->ndim, shape->shape, &product, err));
     if (product != size)
         return arrow_contradiction(walk->schema, "its shape does not have as many elements, but", product, err);
-    for (int32_t i = 0; i < shape->ndim; i++)
-        DLPARK_TRY(arrow_push(walk, shape->shape[i], err));
     return DLPARK_OK;
 }
 

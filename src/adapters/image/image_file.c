@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +169,7 @@ static int image_file_create(const char *path, char *temporary, mode_t mode)
     return -1;
 }
 
-/* 0, or the errno; `path` is the file itself, not a link to it. `mode` is NULL for a file that is not there yet. */
+/* 0, or the errno. `mode` is NULL for a file that is not there yet. */
 static int image_file_replace(const char *path, const image_buffer *bytes, const mode_t *mode)
 {
     char *temporary = malloc(strlen(path) + IMAGE_FILE_TEMPORARY_LENGTH);
@@ -195,17 +194,11 @@ dlpark_status dlpark__image_file_write(const char *path, const image_buffer *byt
 {
     image_name name = dlpark__image_name(path);
     struct stat status;
-    bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
-    bool exists = stat(path, &status) == 0;
-    if (exists && !S_ISREG(status.st_mode)) /* a rename would put a file in the device's place */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) /* a rename would put a file in the device's place */
         return dlpark_error_set(err, DLPARK_E_IO, "%s: exists and is not a regular file", name.text);
-    mode_t mode = exists ? status.st_mode & 07777 : 0;
-    const mode_t *kept = exists ? &mode : NULL;
-    char target[PATH_MAX];
-    int failed = 0;
-    if (!is_link)
-        failed = image_file_replace(path, bytes, kept);
-    else
-        failed = realpath(path, target) ? image_file_replace(target, bytes, kept) : errno;
+    /* Of a link nothing is kept: whoever made it need not be one who may write where it leads. */
+    bool is_replaced = lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+    mode_t mode = is_replaced ? status.st_mode & 07777 : 0;
+    int failed = image_file_replace(path, bytes, is_replaced ? &mode : NULL);
     return failed ? image_file_fail(err, name.text, failed) : DLPARK_OK;
 }

@@ -289,22 +289,37 @@ void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *
         chain_to_integer(chain, job, hub);
 }
 
+/* The step of a table by vectors: of all codes of a byte, or of the few there are. CHAIN_NOTHING: no set has one. */
+static int chain_table_find(int all, int few, unsigned bits)
+{
+    if (chain_find(all) != NULL)
+        return all;
+    return bits <= 6 && chain_find(few) != NULL ? few : CHAIN_NOTHING;
+}
+
 /* What a table can stand for where a source has at most 8 bits: the name of its step, and how many steps of the chain it
  * replaces. */
 static int chain_table_name(const dlpark__cast_chain *chain, const dlpark__cast_job *job, int *steps)
 {
+    const unsigned bits = job->from.part.bits;
     bool from_float = job->from.format != NULL;
+    int found;
 
     *steps = chain->count;
     if (chain->count == 0)
         return CHAIN_NOTHING;
-    if (job->to.part.bits <= 8)
-        return DLPARK__CAST_TABLE;
-    if (job->to.part.bits == 16) /* integers are as fast without, but for sets that have a way */
-        return chain->count > 1 && (from_float || chain_find(DLPARK__CAST_TABLE_16) != NULL) ? DLPARK__CAST_TABLE_16
-                                                                                             : CHAIN_NOTHING;
+    if (job->to.part.bits <= 8) {
+        found = chain_table_find(DLPARK__CAST_TABLE, DLPARK__CAST_TABLE_FEW, bits);
+        return found != CHAIN_NOTHING ? found : DLPARK__CAST_TABLE;
+    }
+    if (job->to.part.bits == 16) { /* integers are as fast without, but for sets that have a way */
+        found = chain_table_find(DLPARK__CAST_TABLE_16, DLPARK__CAST_TABLE_FEW_16, bits);
+        return chain->count == 1 || (found == CHAIN_NOTHING && !from_float) ? CHAIN_NOTHING
+               : found != CHAIN_NOTHING                                     ? found
+                                                                            : DLPARK__CAST_TABLE_16;
+    }
     *steps = 1;
-    return from_float && chain_find(DLPARK__CAST_TABLE_F32) != NULL ? DLPARK__CAST_TABLE_F32 : CHAIN_NOTHING;
+    return from_float ? chain_table_find(DLPARK__CAST_TABLE_F32, DLPARK__CAST_TABLE_FEW_F32, bits) : CHAIN_NOTHING;
 }
 
 void dlpark__cast_chain_tabulate(dlpark__cast_chain *chain, const dlpark__cast_job *job)
@@ -325,9 +340,9 @@ void dlpark__cast_chain_tabulate(dlpark__cast_chain *chain, const dlpark__cast_j
     for (unsigned code = 0; code < codes; code++) {
         uint16_t word = from[code];
         uint32_t number;
-        if (name == DLPARK__CAST_TABLE_16)
+        if (name == DLPARK__CAST_TABLE_16 || name == DLPARK__CAST_TABLE_FEW_16)
             memcpy(&word, from + 2 * code, sizeof word);
-        if (name == DLPARK__CAST_TABLE_F32) {
+        if (name == DLPARK__CAST_TABLE_F32 || name == DLPARK__CAST_TABLE_FEW_F32) {
             memcpy(&number, from + 4 * code, sizeof number);
             word = (uint16_t)(number >> 16); /* below there is nothing: no such format has eight bits of fraction */
         }

@@ -62,6 +62,8 @@ static void tile_end_float_mode(uint64_t before)
 
 #define TILE_FAR (1 << 19) /* bytes of a source that will not all be in the nearest cache, or the next */
 
+#define TILE_LONG_RUN 256 /* bytes of a run from which to begin anew with the next one costs less than to copy it */
+
 #define TILE_ALONE 192 /* parts from which a run that is read and written in place costs less than its copy to a tile */
 
 /* ---- Tiles ---- */
@@ -144,8 +146,43 @@ static int64_t tile_count_lines(tile_state *state, int64_t left)
     return rest == DLPARK__CAST_TILE ? rest - (int64_t)((uintptr_t)place % DLPARK__CAST_LINE) / cursor->nbytes : rest;
 }
 
+/* Whether one step takes the source run by run, so that it need not be gathered. */
+static bool tile_has_long_runs(const tile_state *state, const dlpark__cast_chain *chain, int64_t count)
+{
+    const dlpark__tile_cursor *cursor = &state->from;
+    int64_t run = dlpark__tile_run(cursor)->extent;
+
+    return chain->count == 1 && run < count && run * cursor->nbytes >= TILE_LONG_RUN && dlpark__tile_is_plain(cursor);
+}
+
+/* The one step over `count` parts of the source where they are. What is asked for is what lies as far into a later run. */
+static void tile_step_runs(tile_state *state, dlpark__cast_chain *chain, unsigned char *to, int64_t count)
+{
+    dlpark__tile_cursor *cursor = &state->from;
+    int64_t apart = cursor->walk.dims[cursor->walk.ndim - 2].to / 8; /* one run is not all there is */
+    int64_t runs = apart > 0 ? (DLPARK__CAST_AHEAD - 1) / apart + 1 : 0;
+
+    chain->params.ahead = (uintptr_t)(runs * apart);
+    for (int64_t have = 0, some; have < count; have += some) {
+        some = dlpark__tile_rest(cursor, count - have);
+        const unsigned char *from = dlpark__bits_byte(cursor->data, dlpark__tile_at(cursor));
+        chain->steps[0](&chain->params, to + have * state->to.nbytes, from, (size_t)some);
+        cursor->done += some;
+    }
+}
+
 static void tile_convert(tile_state *state, dlpark__cast_chain *chain, int64_t count)
 {
+    if (tile_has_long_runs(state, chain, count)) {
+        unsigned char *place = tile_place(state, count);
+        unsigned char *to = place != NULL && state->streams == NULL ? place : state->tiles[1];
+        tile_step_runs(state, chain, to, count);
+        if (place == NULL)
+            dlpark__tile_scatter(&state->to, to, count);
+        else if (state->streams != NULL)
+            state->streams->stream(place, to, (size_t)count * state->to.nbytes);
+        return;
+    }
     const unsigned char *from = tile_read(state, count, &chain->params.ahead);
     unsigned char *place = tile_place(state, count);
     size_t nbytes = (size_t)count * state->to.nbytes;

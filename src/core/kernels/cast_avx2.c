@@ -51,9 +51,15 @@ static inline __attribute__((target("avx2,f16c"))) void cast_avx2_save16(unsigne
 #define CAST_SAVE8(p, v)  cast_avx2_save8(p, (__m256i)(v))
 #define CAST_SAVE16(p, v) cast_avx2_save16(p, (__m256i)(v))
 
+#include "cast_avx2_table.h"
 #include "cast_vector.h"
 
-const dlpark__cast_step dlpark__cast_avx2[DLPARK__CAST_STEPS] = CAST_TABLE;
+const dlpark__cast_step dlpark__cast_avx2[DLPARK__CAST_STEPS] = {
+    CAST_ROWS,
+    [DLPARK__CAST_TABLE_FEW] = avx2_table_few,
+    [DLPARK__CAST_TABLE_FEW_16] = avx2_table_few_16,
+    [DLPARK__CAST_TABLE_FEW_F32] = avx2_table_few_f32,
+};
 
 #include "cast_vector_end.h"
 #else

@@ -105,6 +105,14 @@ static CAST_STEP(f32_of_float16)
             memcpy(to, &bits, sizeof bits);
         }
     } else {
+        enum { pair_lanes = 2 * CAST_LANES, pair_out = 2 * out_nbytes, pair_in = 2 * in_nbytes };
+        for (; count >= pair_lanes; count -= pair_lanes, to += pair_out, from += pair_in) {
+            CAST_U32 first = CAST_NAME(widen_brain)(CAST_LOAD16(from));
+            CAST_U32 second = CAST_NAME(widen_brain)(CAST_LOAD16(from + in_nbytes));
+            memcpy(to, &first, sizeof first);
+            memcpy(to + out_nbytes, &second, sizeof second);
+            DLPARK__CAST_ASK_AHEAD(from);
+        }
         CAST_EACH(CAST_LANES)
         {
             CAST_U32 bits = CAST_NAME(widen_brain)(CAST_LOAD16(from));

@@ -4,6 +4,7 @@
 //! does for a Rust caller; each `peer_rs_make_*` does it once and hands the result out, for checking.
 
 pub mod files;
+pub mod half_slices;
 
 use dlpark::ffi::{DLDataType, DLDevice, DLManagedTensorVersioned, DLTensor};
 use dlpark::metadata::{Dynamic, Fixed};
