@@ -75,6 +75,9 @@ symbols: ## tests/abi/symbols.txt anew: the names that the shared library export
 abi-baseline: ## tests/abi/baseline.abi.xz anew: the ABI that later releases are compared with
 	@tools/setup abi-baseline tests/abi/abidiff.sh --update
 
+docs: ## the documentation as a site, in build/docs/html; a warning or a dead link is an error
+	@tools/setup docs tools/site
+
 wheel: ## the Python package, in dist/: a wheel for each ABI that a python3.X on the PATH stands for
 	@tools/setup wheel tools/wheel
 

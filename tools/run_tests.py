@@ -530,7 +530,7 @@ def stage_demo(stage):
 
 
 def stage_docs(stage):
-    """Every snippet of the documentation, built with warnings as errors against an installed dlpark, and run."""
+    """Every snippet of the documentation, built with warnings as errors against an installed dlpark, and run; the site."""
     build(stage, "release", adapters=True)
     prefix = WORK / "prefix"
     shutil.rmtree(prefix, ignore_errors=True)
@@ -539,7 +539,15 @@ def stage_docs(stage):
     env = {**site_environment(site), **partner_libraries(stage)}
     prefixes = [prefix, *adapter_folders(stage)]
     rows = snippets.Snippets(stage, WORK / "snippets", prefixes, site, env, ALL_PARTNERS).check()
-    return [Result(*row) for row in rows]
+    return [*(Result(*row) for row in rows), documentation_site(stage, site)]
+
+
+def documentation_site(stage, site):
+    """As `make docs` builds it, with the Python names of the package that this run has installed."""
+    if not ALL_PARTNERS:
+        return Result("site", "skipped", "the documentation's site is built with PARTNERS=all, or by make docs")
+    command = [ROOT / "tools" / "setup", "docs", ROOT / "tools" / "site", "--package", site]
+    return verdict("site", stage.run(command, env={"PARTNERS": "", "FRAMEWORK": ""}))
 
 
 STAGES = {

@@ -123,9 +123,9 @@ DLPARK_API int dlpark_py_view(dlpark_view *view, dlpark_tensor *owner, PyObject 
 
 /** An import in two steps: where is it, and then, on the consumer's stream of that device, the tensor. */
 typedef struct dlpark_py_request {
-    PyObject *object; /**< owned */
-    DLDevice device;  /**< what the producer says; meaningful if `has_device` */
-    bool has_device;
+    PyObject *object;        /**< owned */
+    DLDevice device;         /**< what the producer says; meaningful if `has_device` */
+    bool has_device;         /**< whether the producer said one */
     uint32_t paths;          /**< the ways that are allowed */
     uint32_t path;           /**< the one that is tried first */
     dlpark_tensor tensor;    /**< held already, where the way has no other means to tell the device */
