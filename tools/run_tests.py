@@ -146,7 +146,7 @@ def junit_results(path):
 # library of some is made by tools/partner.
 LIGHT_ADAPTERS = ["arrow", "avframe", "gsl", "vips"]
 MADE_PARTNERS = ["ggml", "onnxruntime"]
-PARTNER_DEMOS = ["array-ggml", "avframe", "mpi", "onnxruntime"]  # whose libraries are not light
+PARTNER_DEMOS = ["array-ggml", "avframe", "mpi", "onnxruntime", "opencl"]  # whose libraries are not light
 
 
 def build(stage, preset, adapters=False):
@@ -520,6 +520,7 @@ def stage_demo(stage):
         for framework in ("", "torch") if ALL_PARTNERS else ("",):
             status = stage.run([f"demos/{demo}/run.sh"], env={**env, "FRAMEWORK": framework})
             results.append(verdict(demo + (f" with {framework}" if framework else ""), status))
+    results.append(verdict("cuda-python", stage.run(["demos/cuda-python/run.sh"])))
     for demo in PARTNER_DEMOS:
         results.append(
             verdict(demo, stage.run([f"demos/{demo}/run.sh"]))
