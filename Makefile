@@ -84,6 +84,12 @@ nightly-packages: ## the Debian packages, built, installed and used in a root of
 symbols: ## tests/abi/symbols.txt anew: the names that the shared library exports
 	@tools/setup build tests/abi/symbols.sh --update
 
+abi-baseline: ## tests/abi/baseline.abi.xz anew: the ABI that later releases are compared with
+	@tools/setup abi-baseline tests/abi/abidiff.sh --update
+
+docs: ## the documentation as a site, in build/docs/html; a warning or a dead link is an error
+	@tools/setup docs tools/site
+
 wheel: ## the Python package, in dist/: a wheel for each ABI that a python3.X on the PATH stands for
 	@tools/setup wheel tools/wheel
 
@@ -92,6 +98,18 @@ deb: ## the Debian packages, in dist/: libraries, -dev, the command, the Python 
 
 bundle: ## the core as two files to copy into a project, dist/bundle/dlpark.h and dlpark.c
 	@tools/setup bundle tools/bundle dist/bundle
+
+dist: ## the sources with tests and documentation, in dist/: an archive that builds without git
+	@tools/setup dist tools/dist
+
+sbom: ## what the C libraries are made of, in dist/, for programs that look for licences and faults
+	@tools/setup dist tools/sbom.py
+
+reproducible: ## two builds of libraries, wheel, source packages and bundle, in two places: the same bytes
+	@tools/setup wheel tools/reproducible
+
+release-check: ## all that a release needs, item by item: docs/releasing.md; root makes a root of nothing but Debian as well
+	@tools/setup release-check tools/release_check
 
 install: ## the C libraries and headers, into PREFIX (/usr/local)
 	@cmake --preset package -DCMAKE_INSTALL_PREFIX=$(PREFIX)
