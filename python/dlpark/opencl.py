@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any, SupportsIndex
 
 from ._core import Tensor, _dtype_parts, from_dlpack
@@ -130,10 +131,9 @@ def to_buffer(tensor: Any, /) -> tuple[Any, int]:
     -----
     The order is the caller's: who reads what another queue writes makes his queue wait for it.
     """
-    import pyopencl
-
     from . import _opencl
 
+    pyopencl = import_module("pyopencl")  # its types, which not everybody has, do not matter
     kept = tensor if isinstance(tensor, Tensor) else from_dlpack(tensor, stream=-1)
     number, byte_offset = _opencl.borrow(_capsule(kept))
     return pyopencl.Buffer.from_int_ptr(number, retain=True), byte_offset

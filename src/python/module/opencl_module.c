@@ -4,12 +4,27 @@
  */
 #include "kit.h"
 
+#include <pthread.h>
+
 #include <dlpark/opencl.h>
 
-/* The loader, found when the module is imported. */
-static dlpark_opencl *opencls_of(PyObject *module)
+static pthread_mutex_t opencls_lock = PTHREAD_MUTEX_INITIALIZER;
+static dlpark_opencl opencls_found = DLPARK_OPENCL_EMPTY; /* under the lock; then as long as the process */
+
+/* The loader, found when it is first needed; NULL with an exception. Nothing of Python is called under the lock. */
+static const dlpark_opencl *opencls_open(void)
 {
-    return PyModule_GetState(module);
+    dlpark_status status = DLPARK_OK;
+    dlpark_error err;
+
+    (void)pthread_mutex_lock(&opencls_lock);
+    if (opencls_found.loader == NULL)
+        status = dlpark_opencl_open(&opencls_found, NULL, &err);
+    (void)pthread_mutex_unlock(&opencls_lock);
+    if (status == DLPARK_OK)
+        return &opencls_found;
+    PyErr_Format(PyExc_RuntimeError, "there is no OpenCL to use: %s", err.message);
+    return NULL;
 }
 
 /* Integers of a tuple; how many, or -1 with an exception. `what` is for the message. */
@@ -68,6 +83,7 @@ PyDoc_STRVAR(opencls_share_doc, "share(handle, dtype, shape, strides, byte_offse
 
 static PyObject *opencls_share(PyObject *module, PyObject *args)
 {
+    const dlpark_opencl *opencl = opencls_open();
     int64_t shape[DLPARK_MAX_NDIM], strides[DLPARK_MAX_NDIM];
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     dlpark_tensor_desc desc = {.ndim = 0};
@@ -77,8 +93,9 @@ static PyObject *opencls_share(PyObject *module, PyObject *args)
     int readonly;
     dlpark_error err;
 
-    if (!PyArg_ParseTuple(args, "O!sO!OKp:share", &PyLong_Type, &handle, &dtype, &PyTuple_Type, &shape_tuple,
-                          &strides_tuple, &byte_offset, &readonly))
+    (void)module;
+    if (opencl == NULL || !PyArg_ParseTuple(args, "O!sO!OKp:share", &PyLong_Type, &handle, &dtype, &PyTuple_Type,
+                                            &shape_tuple, &strides_tuple, &byte_offset, &readonly))
         return NULL;
     void *mem = PyLong_AsVoidPtr(handle);
     if (mem == NULL && PyErr_Occurred())
@@ -89,7 +106,7 @@ static PyObject *opencls_share(PyObject *module, PyObject *args)
     desc.flags = readonly ? DLPARK_TENSOR_READ_ONLY : 0;
     dlpark_status status = dlpark_dtype_parse(dtype, &desc.dtype, &err);
     if (status == DLPARK_OK)
-        status = dlpark_opencl_share(opencls_of(module), &tensor, mem, &desc, NULL, &err);
+        status = dlpark_opencl_share(opencl, &tensor, mem, &desc, NULL, &err);
     return status == DLPARK_OK ? opencls_capsule(&tensor) : dlpark_py_raise(&err);
 }
 
@@ -112,14 +129,16 @@ PyDoc_STRVAR(opencls_borrow_doc,
 
 static PyObject *opencls_borrow(PyObject *module, PyObject *capsule)
 {
+    const dlpark_opencl *opencl = opencls_open();
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     dlpark_view view;
     dlpark_error err;
 
-    if (opencls_take(capsule, &tensor) < 0)
+    (void)module;
+    if (opencl == NULL || opencls_take(capsule, &tensor) < 0)
         return NULL;
     dlpark_tensor_view(&tensor, &view);
-    void *mem = dlpark_opencl_borrow(opencls_of(module), &view, &err);
+    void *mem = dlpark_opencl_borrow(opencl, &view, &err);
     dlpark__py_tensor_release(&tensor);
     return mem != NULL ? Py_BuildValue("(NK)", PyLong_FromVoidPtr(mem), (unsigned long long)view.byte_offset)
                        : dlpark_py_raise(&err);
@@ -130,36 +149,26 @@ PyDoc_STRVAR(opencls_map_doc, "map(capsule, queue, access, /)\n--\n\n"
 
 static PyObject *opencls_map(PyObject *module, PyObject *args)
 {
+    const dlpark_opencl *opencl = opencls_open();
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY, mapped = DLPARK_TENSOR_EMPTY;
     PyObject *capsule, *handle;
     unsigned int access;
     dlpark_error err;
 
-    if (!PyArg_ParseTuple(args, "OO!I:map", &capsule, &PyLong_Type, &handle, &access))
+    (void)module;
+    if (opencl == NULL || !PyArg_ParseTuple(args, "OO!I:map", &capsule, &PyLong_Type, &handle, &access))
         return NULL;
     void *queue = PyLong_AsVoidPtr(handle);
     if ((queue == NULL && PyErr_Occurred()) || opencls_take(capsule, &tensor) < 0)
         return NULL;
     PyThreadState *thread = PyEval_SaveThread(); /* it waits for the queue */
-    dlpark_status status = dlpark_opencl_map(opencls_of(module), &mapped, &tensor, NULL, queue, access, NULL, &err);
+    dlpark_status status = dlpark_opencl_map(opencl, &mapped, &tensor, NULL, queue, access, NULL, &err);
     PyEval_RestoreThread(thread);
     dlpark__py_tensor_release(&tensor);
     return status == DLPARK_OK ? opencls_capsule(&mapped) : dlpark_py_raise(&err);
 }
 
 /* ---- The module ---- */
-
-static int opencls_exec(PyObject *module)
-{
-    dlpark_opencl *opencl = opencls_of(module);
-    dlpark_error err;
-
-    *opencl = (dlpark_opencl)DLPARK_OPENCL_EMPTY;
-    if (dlpark_opencl_open(opencl, NULL, &err) == DLPARK_OK)
-        return 0;
-    PyErr_Format(PyExc_RuntimeError, "there is no OpenCL to use: %s", err.message);
-    return -1;
-}
 
 static PyMethodDef opencls_functions[] = {
     {"share", opencls_share, METH_VARARGS, opencls_share_doc},
@@ -169,7 +178,6 @@ static PyMethodDef opencls_functions[] = {
 };
 
 static PyModuleDef_Slot opencls_slots[] = {
-    {Py_mod_exec, (void *)(uintptr_t)opencls_exec},
 #if defined(Py_mod_multiple_interpreters)
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
