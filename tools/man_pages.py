@@ -18,7 +18,7 @@ from source_tree import ROOT, epoch, version
 
 HEADERS = ROOT / "include" / "dlpark"
 DECLARATION = re.compile(r"(?:/\*\*(?!<)((?:(?!\*/).)*)\*/\s*)?^((?:DLPARK_API|DLPARK_INLINE)\b[^;{#]*?\))\s*[;{]", re.DOTALL | re.MULTILINE)
-ATTRIBUTES = re.compile(r"\b(?:DLPARK_API|DLPARK_INLINE|DLPARK_NODISCARD|DLPARK_COLD|DLPARK_PRINTF\([^)]*\)|DLPARK_DEPRECATED\("[^"]*"\))\s*")
+ATTRIBUTES = re.compile(r'\b(?:DLPARK_API|DLPARK_INLINE|DLPARK_NODISCARD|DLPARK_COLD|DLPARK_PRINTF\([^)]*\)|DLPARK_DEPRECATED\("[^"]*"\))\s*')
 LABEL = re.compile(r"([A-Z][a-z]+):\s+(.*)")
 TITLES = {"Ownership": "OWNERSHIP", "Threads": "THREADS"}
 

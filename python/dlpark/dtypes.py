@@ -67,7 +67,8 @@ class Limits(NamedTuple):
     max, min : int or float or bool
         The largest and the most negative finite value.
     smallest_normal, smallest_subnormal : float
-        The smallest positive value of full precision, and of any: the same where there are no subnormal ones. 0 of integers.
+        The smallest positive value of full precision, and of any: the same where there are no subnormal ones.
+        0 of integers.
     eps : float
         From 1 to the next value. 0 of integers.
     digits : int

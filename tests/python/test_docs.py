@@ -1,6 +1,7 @@
 """Documentation: every public name has it, in numpydoc's form, its signatures are true, and its examples run."""
 
 import doctest
+import importlib
 import inspect
 import pathlib
 import re
@@ -79,6 +80,23 @@ def test_every_parameter_is_described(name, thing):
         assert "Raises" in found
     if names and name not in ("save_image", "save", "TensorFile.prefetch"):
         assert "Returns" in found, name
+
+
+# dlpark.safetensors.torch has the functions of dlpark.safetensors.numpy, and needs PyTorch to be imported.
+@pytest.mark.parametrize("module", ["dlpark.conformance", "dlpark.dtypes", "dlpark.safetensors", "dlpark.safetensors.numpy"])
+def test_the_other_modules_are_described_too(module):
+    module = importlib.import_module(module)
+    test_everything_has_a_summary(module.__name__, module)
+    for name in getattr(module, "__all__", []):
+        thing = getattr(module, name)
+        members = [thing] if callable(thing) else []
+        if inspect.isclass(thing):
+            members += [member for key, member in vars(thing).items() if not key.startswith("_") and callable(member)]
+        for member in members:
+            test_everything_has_a_summary(f"{name}.{member}", member)
+            described = sections(member).get("Parameters", "")
+            for parameter in inspect.signature(member).parameters if not inspect.isclass(member) else ():
+                assert parameter == "self" or re.search(rf"^\*{{0,2}}(\w+, )*{parameter}\b", described, re.MULTILINE), (name, parameter)
 
 
 @pytest.mark.parametrize("name, thing", DOCUMENTED, ids=[name for name, _ in DOCUMENTED])

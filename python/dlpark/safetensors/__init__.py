@@ -34,8 +34,8 @@ class safe_open:
     ----------
     filename : str or path
     framework : str
-        ``"np"``, ``"numpy"``, ``"pt"``, ``"torch"``, ``"pytorch"``, ``"jax"``, ``"flax"``, ``"tf"``, ``"tensorflow"``, ``"mlx"``;
-        or ``"dlpark"``, for Tensors.
+        ``"np"``, ``"numpy"``, ``"pt"``, ``"torch"``, ``"pytorch"``, ``"jax"``, ``"flax"``, ``"tf"``, ``"tensorflow"``,
+        ``"mlx"``; or ``"dlpark"``, for Tensors.
     device : str or int
         For PyTorch and JAX: where the tensors shall be.
     backend : str
