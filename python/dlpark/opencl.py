@@ -1,7 +1,7 @@
 """Buffers of OpenCL as tensors, and tensors as buffers of PyOpenCL, without a copy.
 
 What the data of such a tensor is, is a handle, a ``cl_mem``; its elements begin a number of bytes behind. A kernel
-takes both. The loader of OpenCL is found when a function is first called, and PyOpenCL is imported by `to_buffer` alone.
+takes both. The loader of OpenCL is found when a function is first called; PyOpenCL is imported by `to_buffer` alone.
 
 >>> import dlpark.opencl
 >>> import numpy as np
