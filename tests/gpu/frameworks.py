@@ -7,6 +7,7 @@ import importlib
 import os
 import subprocess
 import sys
+from array import array as c_array
 
 import dlpark
 
@@ -74,6 +75,33 @@ def pass_on(source, target, is_strided):
     return "" if numbers == expected else f"the numbers are {numbers}"
 
 
+def make_own():
+    """Six numbers in dlpark's own memory of cuda:0, and where they are."""
+    numbers = c_array("f", range(6))
+    tensor = dlpark.from_dlpack(numbers).reshape(2, 3).to("cuda:0")
+    return tensor, tensor.__cuda_array_interface__["data"][0]
+
+
+def come_back():
+    """To the device, within it, and to the host again."""
+    tensor, _ = make_own()
+    numbers = tensor[:, ::2].to("cuda:0", copy=True).to("cpu").tolist()
+    return "" if numbers == [[0, 2], [3, 5]] else f"the numbers are {numbers}"
+
+
+def give_own(target):
+    """dlpark's memory to a framework, and back as a tensor: the same address and numbers."""
+    _, _, take, look = target
+    tensor, address = make_own()
+    given = take(tensor)
+    found, numbers = look(given)
+    if found != address:
+        return f"it lies at {found:#x}, not {address:#x}"
+    del tensor
+    returned = dlpark.from_dlpack(given).to("cpu").tolist()
+    return "" if numbers == returned == [[0, 1, 2], [3, 4, 5]] else f"the numbers are {numbers} and {returned}"
+
+
 def refuse_stream(module):
     """The per-thread stream is one that PyTorch does not have; an integer that is none is refused by dlpark."""
     tensor = dlpark.from_dlpack(module.zeros(3, device="cuda"))
@@ -101,8 +129,9 @@ def row(what, fault, seen):
 
 def main():
     there, missing = ({}, dict.fromkeys(MAKERS, "not tried with the fake driver")) if FAKE else present()
-    failed = 0
+    failed = row("memory of Python's dlpark", come_back(), "`to(\"cuda:0\")`, a strided copy there, `to(\"cpu\")`")
     for source, (module, made) in there.items():
+        failed += row(f"memory of Python's dlpark in {source} and back", give_own(made), "the same address and numbers")
         for target, (_, other) in there.items():
             failed += row(f"{source} to {target} by Python's dlpark", pass_on(made, other, target != "jax"),
                           f"{source} {module.__version__}; the same address and numbers")
