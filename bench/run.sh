@@ -1,7 +1,8 @@
 #!/bin/sh
 # Usage: bench/run.sh [--quick]
 # Builds what is measured and its peers, runs everything, prints a table each. `make bench` starts it in the environment
-# of tools/setup. The rows also go to build/bench/results/*.json. --quick checks every result and measures nothing.
+# of tools/setup. The rows also go to build/bench/results/*.json, and all of them as tables and plots to
+# build/bench/report.html. --quick checks every result and measures nothing.
 #
 # Peers that are not there are left out aloud: the Rust crate needs cargo, instruction counts need valgrind, the exchange
 # needs NumPy.
@@ -92,4 +93,5 @@ if [ $python = ON ]; then
         PYTHONPATH=$build/python python3 bench/python/$name.py $quick --json $results/$name.json || status=1
     done
 fi
+[ -n "$quick" ] || python3 bench/report.py $results $build/report.html || status=1
 exit $status

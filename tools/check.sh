@@ -59,7 +59,7 @@ run_tests()
     grep -q 'cmocka was not found' $build/configure.log && echo "        without the unit tests: cmocka was not found"
 }
 
-for script in sizes names tree includes version readme pitfalls; do
+for script in sizes names tree includes version readme pitfalls comments; do
     step "tools/check_$script.sh" "tools/check_$script.sh"
 done
 step "tools/selftest.sh" tools/selftest.sh

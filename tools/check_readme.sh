@@ -2,7 +2,8 @@
 # Usage: check_readme.sh [ROOT]
 # What a reader copies is built and run by the tests: every ```c, ```cpp and ```python block of README.md is, byte for
 # byte, a file of docs/snippets/; a block of a page in docs/ is such a file, or whole lines of one or of a demo, and so are
-# its ```cmake and ```toml blocks.
+# its ```cmake and ```toml blocks. A ```text block is what a program printed, lines of a docs/snippets/*.out; not so in the pages
+# whose ```text is a table of times or a grammar, and in those that tools/guides.py follows.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
@@ -12,7 +13,8 @@ enter "${1:-$here/..}"
 for page in README.md $(c_files docs '*.md' | grep -v '^docs/snippets/'); do
     [ -f "$page" ] || continue
     awk -v page="$page" -v out="$work/block" -v base="$(find "$work" -name 'block.*' | wc -l)" '
-        !inside && (/^```(c|cpp|python)[ \t]*$/ || page != "README.md" && /^```(cmake|toml)[ \t]*$/) {
+        !inside && (/^```(c|cpp|python)[ \t]*$/ || page != "README.md" && /^```(cmake|toml)[ \t]*$/ ||
+            page !~ /README.md$|(performance|extension|signature|start-[a-z]*)\.md$/ && /^```text[ \t]*$/) {
             language = $0
             gsub(/[` \t]/, "", language)
             file = out "." (base + ++count) "." language
@@ -61,6 +63,7 @@ while read -r block place language; do
     case $language in
     python) ending=py ;;
     cmake) ending=txt ;;
+    text) ending=out ;;
     *) ending=$language ;;
     esac
     case $place in

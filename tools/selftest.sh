@@ -15,6 +15,7 @@ make_good_tree()
         "$good/docs/reference" "$good/docs/snippets" "$good/tools"
     cat >"$good/include/dlpark/version.h" <<'END'
 #include <stdint.h>
+/** The version of these headers. */
 #define DLPARK_VERSION_MAJOR 3
 #define DLPARK_VERSION_MINOR 7
 #define DLPARK_VERSION_PATCH 1
@@ -113,7 +114,7 @@ whole()
 
 make_good_tree
 whole
-for check in sizes names tree includes version readme pitfalls; do expect pass $check ''; done
+for check in sizes names tree includes version readme pitfalls comments; do expect pass $check ''; done
 
 { printf 'void dlpark__long(int x)\n{\n'; lines 68; printf '}\n'; } >"$tree/src/core/long.c"
 expect fail sizes 'dlpark__long() has 71 lines'
@@ -196,6 +197,32 @@ printf '#define CLI 1\n' >"$tree/cli/cli.h"
 printf '#include "cli.h"\n' >"$tree/src/python/module/module.h"
 expect fail includes 'python/module includes cli.h of cli'
 
+# declares TEXT FAULT: a header with these lines, and the fault that has to be found in it.
+declares()
+{
+    printf "$1" >"$tree/include/dlpark/thing.h"
+    if [ -n "$2" ]; then expect fail comments "$2"; else expect pass comments ''; fi
+}
+
+declares 'DLPARK_API int dlpark_thing_size(const dlpark_thing *thing);\n' 'dlpark_thing_size has no comment'
+declares '/* The size. */\nDLPARK_API int dlpark_thing_size(const dlpark_thing *thing);\n' 'has no comment'
+declares '/** The size. */\nDLPARK_API int dlpark_thing_size(const dlpark_thing *thing);\n' ''
+declares '/** The size. */\n\nDLPARK_API int dlpark_thing_size(const dlpark_thing *thing);\n' 'has no comment'
+declares '/** Both. */\nDLPARK_API int dlpark_a(int x);\nDLPARK_API int dlpark_b(int x);\n' ''
+declares '/** Opens. */\nDLPARK_API dlpark_status dlpark_open(const char *path);\n' 'does not say how it fails'
+declares '/** Opens. DLPARK_OK; DLPARK_E_IO. */\nDLPARK_API dlpark_status dlpark_open(const char *path);\n' ''
+declares '/** The name. */\nDLPARK_API const char *dlpark_name_of(int x);\n' 'whose the returned pointer is'
+declares '/** Moves it. */\nDLPARK_API void dlpark_move(dlpark_tensor *thing, char **out);\n' 'who owns what'
+declares '/** Both. */\nDLPARK_API int dlpark_add(int a, int b, int c);\n' 'names none of its parameters, b c'
+declares '/**\n * Both.\n *\n * @param a  in.\n * @param b  in.\n */\nDLPARK_API int dlpark_add(int a, int b, int c);\n' 'every parameter but c'
+declares '/**\n * Both.\n *\n * @param a  in.\n * @param d  in.\n */\nDLPARK_API int dlpark_add(int a);\n' 'a parameter d, which is not there'
+declares '/** Waits. */\nDLPARK_API int dlpark_wait(int x, int timeout);\n' 'in what timeout is counted'
+declares 'typedef struct dlpark_thing {\n    int x; /**< one */\n} dlpark_thing;\n' 'a type without a comment'
+declares '/** A thing. */\ntypedef struct dlpark_thing {\n    int x;\n} dlpark_thing;\n' 'the field x has no comment'
+declares '/** A thing. */\ntypedef struct dlpark_thing {\n    int x; /**< one */\n    dlpark_size y;\n} dlpark_thing;\n' ''
+declares '#define DLPARK_THING 1\n' 'the macro DLPARK_THING has no comment'
+declares '/** Things. */\n#define DLPARK_THING 1\n#define DLPARK_OTHER 2\n' ''
+
 printf '[project]\nversion = "3.7.1"\n' >"$tree/pyproject.toml"
 expect fail version 'it has to be dynamic'
 printf '## [3.7.0]\n' >"$tree/CHANGELOG.md"
@@ -217,6 +244,11 @@ printf '```toml\nrequires = ["one"]\n```\n' >"$tree/docs/guide.md"
 expect fail readme 'docs/guide.md:1: no file'
 printf '```toml\nrequires = ["one"]\n```\n' >"$tree/docs/guide.md"
 printf 'requires = ["one"]\n' >"$tree/docs/snippets/pyproject.toml"
+expect pass readme ''
+printf '```text\n2 apples\n```\n' >"$tree/docs/guide.md"
+expect fail readme 'docs/guide.md:1: no file'
+printf '```text\n2 apples\n```\n' >"$tree/docs/guide.md"
+printf '1 pear\n2 apples\n' >"$tree/docs/snippets/nothing.out"
 expect pass readme ''
 printf 'text\n```c\nint x;\n' >>"$tree/README.md"
 expect fail readme 'never closed'

@@ -5,6 +5,7 @@
     docs/snippets/x.py          run where these extensions can be imported; prints x.out
     docs/snippets/m-way/        what makes the extension m.c a project; built by pip
     docs/x.md                   its sessions (```pycon), once for each of these projects
+    docs/start-x.md             followed to the letter, as tools/guides.py says
 
 Functions return rows: a name, "passed", "failed" or "skipped", and the reason.
 """
@@ -16,6 +17,8 @@ import re
 import shutil
 import sys
 import sysconfig
+
+import guides
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SNIPPETS = ROOT / "docs" / "snippets"
@@ -56,7 +59,7 @@ class Snippets:
         rows += [self.script(source) for source in sorted(SNIPPETS.glob("*.py"))]
         for project in sorted(path for path in SNIPPETS.glob("*-*") if path.is_dir()):
             rows += self.project(project)
-        return rows
+        return rows + [self.guide(page) for page in sorted(SNIPPETS.parent.glob("start-*.md"))]
 
     # ---- C and C++ ----
 
@@ -127,11 +130,27 @@ class Snippets:
             return [built]
         self.stage.must([*pip, "install", "--no-index", "--no-deps", "--target", work / "site", *work.glob("*.whl")])
         env = {**self.env, "PYTHONPATH": os.pathsep.join([str(work / "site"), self.env["PYTHONPATH"]])}
-        pages = [page for page in sorted(SNIPPETS.parent.glob("*.md")) if f">>> import {name}\n" in page.read_text()]
+        pages = [page for page in sorted(SNIPPETS.parent.glob("*.md")) if not page.name.startswith("start-") and f">>> import {name}\n" in page.read_text()]
         if not pages:
             return [built, (name, "failed", "no page imports it")]
         doctest = [sys.executable, "-m", "doctest"]
         return [built] + [self.verdict(f"{page.name} with {folder.name}", [*doctest, page], env) for page in pages]
+
+    # ---- Guides ----
+
+    def guide(self, page):
+        """In a folder of its own; what pip installs goes there too, and comes from nowhere else."""
+        folder = self.scratch / page.stem
+        folder.mkdir()
+        paths = os.pathsep.join([str(folder / "site"), self.env["PYTHONPATH"]])
+        env = {**self.env, "PKG_CONFIG_PATH": self.search, "PYTHONPATH": paths, "CFLAGS": "-O0"}
+        env |= {"PIP_TARGET": str(folder / "site"), "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+        def run(command):
+            return self.stage.run(command, cwd=folder, env=env, capture=True, timeout=300)
+
+        reason = guides.follow(page, folder, run, sys.executable)
+        return page.name, "failed" if reason else "passed", reason
 
     def verdict(self, name, command, env=None):
         return name, *outcome(self.stage.run(command, env=env or self.env, cwd=self.scratch))

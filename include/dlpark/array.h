@@ -97,7 +97,7 @@ DLPARK_API const void *dlpark_array_element(const dlpark_view *view, DLDataType 
 DLPARK_API void *dlpark_array_element_mut(const dlpark_view *view, DLDataType dtype, size_t alignment_bytes,
                                           int32_t count, const int64_t *index, dlpark_error *err);
 
-/** Where an element lies from element 0, in elements: the sum of index times stride over `count` dimensions. No checks. */
+/** Where an element lies from element 0, in elements: the sum of `index` times stride over `count` dimensions. No checks. */
 DLPARK_INLINE int64_t dlpark_array_offset(const dlpark_view *view, int32_t count, const int64_t *index);
 
 /* ---- BLAS and LAPACKE ---- */
@@ -151,7 +151,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_array_from_rows(const dlpark_vi
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_array_to_rows(dlpark_rows rows, const dlpark_view *from,
                                                                dlpark_error *err);
 
-/* What the inline function forwards to: the size says which fields the caller's header knows. */
+/** What the inline function forwards to: the size says which fields the caller's header knows. */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_array_view_sized(dlpark_view *view, const dlpark_tensor_desc *desc,
                                                                   size_t desc_nbytes, dlpark_error *err);
 
@@ -261,7 +261,7 @@ template <typename T> dlpark_rows rows(T *const *pointers)
 #define DLPARK_ROWS(pointers)                    (dlpark::rows(pointers))
 #else
 
-/* The dtype of a value's type, as DLPARK_DTYPE_OF has it of a type. */
+/** The dtype of a value's type, as DLPARK_DTYPE_OF has it of a type. */
 #define DLPARK_ARRAY_DTYPE(value)                                                                                      \
     DLPARK_DTYPE(_Generic((value), _Bool                                                                               \
                           : kDLBool, signed char                                                                       \
@@ -280,9 +280,9 @@ template <typename T> dlpark_rows rows(T *const *pointers)
                           : kDLComplex, double _Complex                                                                \
                           : kDLComplex),                                                                               \
                  sizeof(value) * 8, 1)
-/* Whether a pointer leads to const: with `void *` its type becomes the one with the same qualifiers. */
+/** Whether a pointer leads to const: with `void *` its type becomes the one with the same qualifiers. */
 #define DLPARK_ARRAY_IS_CONST(pointer) _Generic(1 ? (pointer) : (void *)1, const void * : 1, void * : 0)
-/* How many there are; of a pointer, which does not know, an array of a negative size. */
+/** How many there are; of a pointer, which does not know, an array of a negative size. */
 #if defined(__GNUC__)
 #define DLPARK_ARRAY_EXTENT(array)                                                                                     \
     ((int64_t)(sizeof(array) / sizeof *(array)) +                                                                      \
@@ -290,12 +290,18 @@ template <typename T> dlpark_rows rows(T *const *pointers)
 #else
 #define DLPARK_ARRAY_EXTENT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
 #endif
+/** The description of `rank` dimensions from the first element on. */
 #define DLPARK_ARRAY_DESC(first, rank, ...)                                                                            \
     ((dlpark_tensor_desc){.data = DLPARK_ARRAY_IS_CONST(first) ? NULL : (void *)(uintptr_t)(first),                    \
                           .data_const = DLPARK_ARRAY_IS_CONST(first) ? (first) : NULL,                                 \
                           .dtype = DLPARK_ARRAY_DTYPE(*(first)),                                                       \
                           .ndim = (rank),                                                                              \
                           .shape = {(int64_t[]){__VA_ARGS__}, -(int32_t)sizeof(int64_t), (rank)}})
+
+/**
+ * The description of an array whose size the compiler knows, with one to four dimensions: a value, of which
+ * `&DLPARK_ARRAY_2D(matrix)` is a pointer until the block ends. The array is borrowed.
+ */
 #define DLPARK_ARRAY_1D(array) DLPARK_ARRAY_DESC(&(array)[0], 1, DLPARK_ARRAY_EXTENT(array))
 #define DLPARK_ARRAY_2D(array)                                                                                         \
     DLPARK_ARRAY_DESC(&(array)[0][0], 2, DLPARK_ARRAY_EXTENT(array), DLPARK_ARRAY_EXTENT((array)[0]))
@@ -306,21 +312,27 @@ template <typename T> dlpark_rows rows(T *const *pointers)
     DLPARK_ARRAY_DESC(&(array)[0][0][0][0], 4, DLPARK_ARRAY_EXTENT(array), DLPARK_ARRAY_EXTENT((array)[0]),            \
                       DLPARK_ARRAY_EXTENT((array)[0][0]), DLPARK_ARRAY_EXTENT((array)[0][0][0]))
 
+/** Element 0 as `const T *` and as `T *`, or NULL with the reason; dlpark_array_borrow(). */
 #define DLPARK_STRIDED(T, view, err)     ((const T *)dlpark_array_borrow((view), DLPARK_DTYPE_OF(T), _Alignof(T), (err)))
 #define DLPARK_STRIDED_MUT(T, view, err) ((T *)dlpark_array_borrow_mut((view), DLPARK_DTYPE_OF(T), _Alignof(T), (err)))
 
-/* A list of indices, as count and address. */
+/** A list of indices, as count and address. */
 #define DLPARK_ARRAY_INDEX(...)                                                                                        \
     (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[])                                   \
     {                                                                                                                  \
         __VA_ARGS__                                                                                                    \
     }
+
+/** One element, as an lvalue, by a pointer that DLPARK_STRIDED gave. The indices are not checked. */
 #define DLPARK_AT(first, view, ...) ((first)[dlpark_array_offset((view), DLPARK_ARRAY_INDEX(__VA_ARGS__))])
+
+/** One element as `const T *` and as `T *`, everything checked, or NULL with the reason; dlpark_array_element(). */
 #define DLPARK_AT_CHECKED(T, view, err, ...)                                                                           \
     ((const T *)dlpark_array_element((view), DLPARK_DTYPE_OF(T), _Alignof(T), DLPARK_ARRAY_INDEX(__VA_ARGS__), (err)))
 #define DLPARK_AT_CHECKED_MUT(T, view, err, ...)                                                                       \
     ((T *)dlpark_array_element_mut((view), DLPARK_DTYPE_OF(T), _Alignof(T), DLPARK_ARRAY_INDEX(__VA_ARGS__), (err)))
 
+/** A `T **`, or an array of `T *`, as rows for dlpark_array_from_rows() and dlpark_array_to_rows(). Borrowed. */
 #define DLPARK_ROWS(rows) ((dlpark_rows){(rows), DLPARK_ARRAY_DTYPE(**(rows)), DLPARK_ARRAY_IS_CONST(&(**(rows)))})
 #endif
 

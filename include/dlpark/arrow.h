@@ -27,35 +27,36 @@ DLPARK_BEGIN_C
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 
+/** Bits of ArrowSchema.flags, by Arrow's names. */
 #define ARROW_FLAG_DICTIONARY_ORDERED 1
 #define ARROW_FLAG_NULLABLE           2
 #define ARROW_FLAG_MAP_KEYS_SORTED    4
 
 /** The type of an array. Whoever holds it ends it by `release`, which sets itself to NULL. */
 struct ArrowSchema {
-    const char *format;   /**< the type, as Arrow spells it */
-    const char *name;     /**< optional */
-    const char *metadata; /**< optional: pairs of counted strings, an extension type among them */
-    int64_t flags;
-    int64_t n_children;
-    struct ArrowSchema **children;
-    struct ArrowSchema *dictionary;
+    const char *format;             /**< the type, as Arrow spells it */
+    const char *name;               /**< optional */
+    const char *metadata;           /**< optional: pairs of counted strings, an extension type among them */
+    int64_t flags;                  /**< ARROW_FLAG_* */
+    int64_t n_children;             /**< how many `children` has */
+    struct ArrowSchema **children;  /**< the types that it is made of; owned */
+    struct ArrowSchema *dictionary; /**< of the values, where the array has indices into them; owned, or NULL */
     void (*release)(struct ArrowSchema *schema); /**< NULL: the struct holds nothing any more */
-    void *private_data;
+    void *private_data;                          /**< of whoever made it */
 };
 
 /** The data of an array. Whoever holds it ends it by `release`, which sets itself to NULL. */
 struct ArrowArray {
-    int64_t length;
-    int64_t null_count; /**< -1: nobody counted */
-    int64_t offset;     /**< in elements */
-    int64_t n_buffers;
-    int64_t n_children;
-    const void **buffers;
-    struct ArrowArray **children;
-    struct ArrowArray *dictionary;
+    int64_t length;                            /**< in elements */
+    int64_t null_count;                        /**< -1: nobody counted */
+    int64_t offset;                            /**< in elements */
+    int64_t n_buffers;                         /**< how many `buffers` has */
+    int64_t n_children;                        /**< how many `children` has */
+    const void **buffers;                      /**< owned; the first of most types says which elements are not null */
+    struct ArrowArray **children;              /**< owned */
+    struct ArrowArray *dictionary;             /**< the values that the elements are indices of; owned, or NULL */
     void (*release)(struct ArrowArray *array); /**< NULL: the struct holds nothing any more */
-    void *private_data;
+    void *private_data;                        /**< of whoever made it */
 };
 
 #endif
@@ -69,9 +70,9 @@ typedef int32_t ArrowDeviceType;
 /** An array on a device. */
 struct ArrowDeviceArray {
     struct ArrowArray array;
-    int64_t device_id; /**< -1 where there is only one, as for the CPU */
-    ArrowDeviceType device_type;
-    void *sync_event; /**< what has to be waited for before the data are touched; NULL: nothing */
+    int64_t device_id;           /**< -1 where there is only one, as for the CPU */
+    ArrowDeviceType device_type; /**< a DLDeviceType */
+    void *sync_event;            /**< what has to be waited for before the data are touched; NULL: nothing */
     int64_t reserved[3];
 };
 

@@ -44,13 +44,13 @@ struct AVFrame; /* of libavutil/frame.h */
 
 /** Where one component of the pixels of a format lies. */
 typedef struct dlpark_avframe_component {
-    int32_t plane;
+    int32_t plane;         /**< which of the frame's it lies in */
     int32_t step_nbytes;   /**< from one sample to the next of a row */
     int32_t offset_nbytes; /**< from the begin of the row to the first sample */
     int32_t shift;         /**< bits of the element below the sample: 6 for P010 */
     int32_t depth;         /**< bits of the sample: 10 for P010, in elements of 16 */
     int32_t log2_width;    /**< how often the width is halved, rounded up each time: 1 for the chroma of 4:2:0 */
-    int32_t log2_height;
+    int32_t log2_height;   /**< the same of the height */
     DLDataType dtype;
 } dlpark_avframe_component;
 

@@ -34,9 +34,9 @@ DLPARK_BEGIN_C
 
 /** A tensor of a call, in short. To be read through the functions below. */
 typedef struct dlpark_call_tensor {
-    DLTensor tensor; /**< its lists are in the call: `ndim` extents, then `ndim` strides */
-    uint32_t flags;  /**< DLPARK_VIEW_* */
-    uint32_t bit_offset;
+    DLTensor tensor;                   /**< its lists are in the call: `ndim` extents, then `ndim` strides */
+    uint32_t flags;                    /**< DLPARK_VIEW_* */
+    uint32_t bit_offset;               /**< of element 0 in its byte */
     DLManagedTensorVersioned *managed; /**< what keeps it, where nothing was lent; of a result, until it is given out */
     DLManagedTensor *legacy;           /**< instead of it, where the bit in `legacy` of the call is set */
     PyObject *object; /**< of an argument: borrowed. Of a result: owned, where it is an object already; else NULL */
@@ -44,9 +44,9 @@ typedef struct dlpark_call_tensor {
 
 /** A scalar of a call. */
 typedef union dlpark_call_scalar {
-    int64_t integer;
-    double real;
-    const char *text;
+    int64_t integer;  /**< of `int` and `bool` */
+    double real;      /**< of `float` */
+    const char *text; /**< of `str`: UTF-8, borrowed from the argument */
     PyObject *object; /**< borrowed */
 } dlpark_call_scalar;
 
@@ -60,21 +60,21 @@ typedef struct dlpark_call {
     uint32_t lent;      /**< bit i: tensors[i] is lent by an object whose memory foreign code may exchange */
     uint32_t made;      /**< bit i: results[i] has been made */
     int64_t *pool_next; /**< free from here to `pool_end` */
-    int64_t *pool_end;
-    int64_t *heap; /**< where the pool did not suffice; else NULL */
-    void *stream;  /**< of the first tensor on a device with streams */
-    bool has_stream;
+    int64_t *pool_end;  /**< behind the last of `pool` */
+    int64_t *heap;      /**< where the pool did not suffice; else NULL */
+    void *stream;       /**< of the first tensor on a device with streams */
+    bool has_stream;    /**< whether `stream` and `stream_device` are set */
     DLDevice stream_device;
     dlpark_spec_bound bound;
     dlpark_call_scalar scalars[DLPARK_SIGNATURE_MAX_ARGUMENTS];
     dlpark_call_tensor tensors[DLPARK_SIGNATURE_MAX_TENSORS];
     dlpark_call_tensor results[DLPARK_SIGNATURE_MAX_RESULTS];
-    int64_t pool[DLPARK_CALL_POOL];
+    int64_t pool[DLPARK_CALL_POOL]; /**< extents and strides */
 } dlpark_call;
 
 /** Several signatures of one function, tried in order. */
 typedef struct dlpark_overloads {
-    int32_t count;
+    int32_t count; /**< 1 to 8 */
     const dlpark_signature *signatures[8];
 } dlpark_overloads;
 
@@ -111,7 +111,14 @@ DLPARK_API PyObject *dlpark_call_end(dlpark_call *call);
 /** Whether argument `index` was given, and is not None where `none` stands in its spec. */
 DLPARK_API bool dlpark_call_has(const dlpark_call *call, int32_t index);
 
-/** Scalars: the argument's value; `otherwise` where it was not given. */
+/**
+ * Scalars: the value of an argument. A text and an object are borrowed from the call's arguments, and valid until the
+ * call ends.
+ *
+ * @param call       in.
+ * @param index      in. Which argument, from 0, tensors among them.
+ * @param otherwise  in. What is returned where it was not given.
+ */
 DLPARK_API int64_t dlpark_call_int(const dlpark_call *call, int32_t index, int64_t otherwise);
 DLPARK_API double dlpark_call_float(const dlpark_call *call, int32_t index, double otherwise);
 DLPARK_API bool dlpark_call_bool(const dlpark_call *call, int32_t index, bool otherwise);
@@ -121,26 +128,41 @@ DLPARK_API PyObject *dlpark_call_object(const dlpark_call *call, int32_t index, 
 /** The extent of a named dimension; -1 when no argument that was given has it. */
 DLPARK_API int64_t dlpark_call_dim(const dlpark_call *call, const char *name);
 
-/** The whole view of an argument, of a result. -1 with an exception when it was not given, or has not been made. */
+/**
+ * The whole view of an argument, of a result.
+ *
+ * @param call   in.
+ * @param index  in. Which argument or result, from 0.
+ * @param view   out. Valid until the call ends.
+ * @return 0; -1 with an exception when it was not given, or has not been made.
+ */
 DLPARK_API int dlpark_call_view(const dlpark_call *call, int32_t index, dlpark_view *view);
 DLPARK_API int dlpark_call_result_view(const dlpark_call *call, int32_t index, dlpark_view *view);
 
-/** Makes a result whose spec left an extent open (`?`); -1 with an exception. */
+/**
+ * Makes a result whose spec left an extent open (`?`). The call owns it until dlpark_call_end() gives it out.
+ *
+ * @param call   in, out.
+ * @param index  in. Which result, from 0.
+ * @param ndim   in. Its rank.
+ * @param shape  in, borrowed. `ndim` extents, which fit the spec.
+ * @return 0, or -1 with an exception.
+ */
 DLPARK_API int dlpark_call_result_alloc(dlpark_call *call, int32_t index, int32_t ndim, const int64_t *shape);
 
 /**
  * The stream to work on: the one that the framework of the first device tensor works on now. NULL for the host, and
- * where nobody says; -1 with an exception.
+ * where nobody says; -1 with an exception. The stream stays its framework's: borrowed until the call ends.
  */
 DLPARK_API int dlpark_call_stream(const dlpark_call *call, void **stream);
 
-/* Element 0 of an argument by element type; called through the macros. NULL when it was not given, is of another dtype,
- * or, for writing, has no `mut`. Without elements a pointer that must not be read. Need no GIL. */
+/** Element 0 of an argument by element type; called through the macros. NULL when it was not given, is of another dtype,
+ * or, for writing, has no `mut`. Without elements a pointer that must not be read; valid until the call ends. Need no GIL. As for dlpark_call_view(). */
 DLPARK_API const void *dlpark_call_data(const dlpark_call *call, int32_t index, DLDataType dtype);
 DLPARK_API void *dlpark_call_data_mut(const dlpark_call *call, int32_t index, DLDataType dtype);
 DLPARK_API void *dlpark_call_result_data(const dlpark_call *call, int32_t index, DLDataType dtype);
 
-/* The two ends of DLPARK_CALL_NOGIL. */
+/** The two ends of DLPARK_CALL_NOGIL. */
 DLPARK_API PyThreadState *dlpark_call_nogil_begin(dlpark_call *call);
 DLPARK_API PyThreadState *dlpark_call_nogil_end(PyThreadState *state);
 

@@ -29,6 +29,11 @@ DLPARK_BEGIN_C
 
 /* ---- 16 bits: too large is infinity ---- */
 
+/**
+ * The code of a float, and the float of a code. Decoding is exact; encoding rounds once, to nearest with ties to even.
+ * Too large is infinity.
+ * Threads: any.
+ */
 DLPARK_INLINE float dlpark_f16_decode(uint16_t code);
 DLPARK_INLINE uint16_t dlpark_f16_encode(float value);
 DLPARK_INLINE float dlpark_bf16_decode(uint16_t code);
@@ -36,6 +41,11 @@ DLPARK_INLINE uint16_t dlpark_bf16_encode(float value);
 
 /* ---- 8 bits: too large is as `overflow` says, by default infinity, or NaN in the FN and FNUZ formats ---- */
 
+/**
+ * The code of a float, and the float of a code. Decoding is exact; encoding rounds once, to nearest with ties to even.
+ * Too large is as `overflow` says, by default infinity, or NaN in the formats that have none.
+ * Threads: any.
+ */
 DLPARK_INLINE float dlpark_f8_e3m4_decode(uint8_t code);
 DLPARK_INLINE uint8_t dlpark_f8_e3m4_encode(float value, dlpark_overflow overflow);
 DLPARK_INLINE float dlpark_f8_e4m3_decode(uint8_t code);
@@ -60,6 +70,11 @@ DLPARK_INLINE uint8_t dlpark_f8_e8m0fnu_encode(float value, dlpark_overflow over
 
 /* ---- 6 and 4 bits: too large, and infinity, is the largest; NaN is -0, a negative one +0 ---- */
 
+/**
+ * The code of a float, and the float of a code. Decoding is exact; encoding rounds once, to nearest with ties to even.
+ * Too large, and infinity, is the largest; NaN is -0, a negative one +0.
+ * Threads: any.
+ */
 DLPARK_INLINE float dlpark_f6_e2m3fn_decode(uint8_t code);
 DLPARK_INLINE uint8_t dlpark_f6_e2m3fn_encode(float value);
 DLPARK_INLINE float dlpark_f6_e3m2fn_decode(uint8_t code);

@@ -36,12 +36,13 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_copy(const dlpark_view *to, con
 /**
  * dlpark_copy() on several threads, for what is large: they are started by this call and have ended when it returns.
  *
- * @param to, from  as for dlpark_copy().
- * @param threads   in. The most threads to copy on, the calling one included: 1 to start none. How many help is the
- *                  caller's to know, a library cannot see what else the processor has to do. Each gets at least 1 MiB,
- *                  so that small copies start none; more than 64 count as 64. Where the system refuses a thread, those
- *                  that are there do its share.
- * @param err       out, optional.
+ * @param to       as for dlpark_copy().
+ * @param from     the same.
+ * @param threads  in. The most threads to copy on, the calling one included: 1 to start none. How many help is the
+ *                 caller's to know, a library cannot see what else the processor has to do. Each gets at least 1 MiB,
+ *                 so that small copies start none; more than 64 count as 64. Where the system refuses a thread, those
+ *                 that are there do its share.
+ * @param err      out, optional.
  * @return as dlpark_copy(); DLPARK_E_ARGUMENT (`threads` is less than 1).
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_copy_threads(const dlpark_view *to, const dlpark_view *from,

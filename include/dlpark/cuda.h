@@ -44,6 +44,7 @@ typedef struct dlpark_cuda {
 } dlpark_cuda;
 
 /* clang-format off */
+/** None is loaded: what a variable begins as. */
 #define DLPARK_CUDA_EMPTY {DLPARK_NULL, DLPARK_NULL, 0, 0}
 /* clang-format on */
 
@@ -227,7 +228,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_cuda_pointer_info(const dlpark_
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_cuda_device_name(const dlpark_cuda *cuda, int32_t id,
                                                                   dlpark_name *name, dlpark_error *err);
 
-/* What the inline makers forward to: the sizes say which fields the caller's header knows. */
+/** What the inline makers forward to: the sizes say which fields the caller's header knows. */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_cuda_alloc_sized(const dlpark_cuda *cuda, dlpark_tensor *tensor,
                                                                   const dlpark_tensor_desc *desc, size_t desc_nbytes,
                                                                   const dlpark_gpu_options *options,

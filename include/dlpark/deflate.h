@@ -25,8 +25,8 @@ typedef struct dlpark_deflate {
      * last. Returns how much was written; 0: not all of it fits, and the piece is stored. */
     size_t (*piece)(void *state, const unsigned char *from, size_t from_nbytes, size_t window_nbytes, bool is_last,
                     unsigned char *to, size_t to_nbytes);
-    void (*end)(void *state);
-    void *context; /**< handed to `begin` */
+    void (*end)(void *state); /**< frees the state */
+    void *context;            /**< handed to `begin` */
 } dlpark_deflate;
 
 DLPARK_END_C

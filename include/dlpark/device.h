@@ -20,6 +20,7 @@
 #define DLPARK_DEVICE(type, id)                                                                                        \
     (DLPARK_LITERAL(DLDevice){DLPARK_CAST(DLDeviceType, (type)), DLPARK_CAST(int32_t, (id))})
 
+/** Memory of the host. */
 #define DLPARK_DEVICE_CPU DLPARK_DEVICE(kDLCPU, 0)
 
 DLPARK_BEGIN_C
@@ -78,7 +79,7 @@ DLPARK_INLINE bool dlpark__device_is_usual(DLDevice device)
     return DLPARK_CAST(uint32_t, device.device_type) <= 1 && device.device_id == 0;
 }
 
-/* One bit for each device type: a test of membership is a shift, without a branch. */
+/** One bit for each device type: a test of membership is a shift, without a branch. */
 #define DLPARK_DEVICE_BIT(type) (UINT32_C(1) << DLPARK_CAST(unsigned, (type)))
 #define DLPARK_DEVICE_HAS(set, device)                                                                                 \
     (((set) >> (DLPARK_CAST(uint32_t, (device).device_type) & 31u) &                                                   \

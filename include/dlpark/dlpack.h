@@ -151,8 +151,8 @@ typedef struct DLManagedTensor {
 
 /** The version of the ABI that a struct follows. Another major: only the deleter may be used. */
 typedef struct {
-    uint32_t major;
-    uint32_t minor;
+    uint32_t major; /**< what is not equal is not understood */
+    uint32_t minor; /**< what is greater has only added something */
 } DLPackVersion;
 
 /** The owner since 1.0. The fields before `dl_tensor` keep their places in every later major version. */
@@ -166,7 +166,7 @@ struct DLManagedTensorVersioned {
 
 #endif
 #if DLPARK_UPSTREAM_DLPACK < 102
-/* Upstream has this name only from 1.2 on; in C a `struct` had to be written. */
+/** Upstream has this name only from 1.2 on; in C a `struct` had to be written. */
 typedef struct DLManagedTensorVersioned DLManagedTensorVersioned;
 #endif
 
@@ -242,6 +242,7 @@ typedef struct DLPackExchangeAPI {
 /* When an older upstream header came first, these two keep its values: they belong to its users. Ours are
  * DLPARK_ABI_MAJOR and DLPARK_ABI_MINOR in version.h. */
 #if DLPARK_UPSTREAM_DLPACK < 100
+/** The DLPack version that this header declares. */
 #define DLPACK_MAJOR_VERSION 1
 #define DLPACK_MINOR_VERSION 3
 #endif
@@ -264,7 +265,7 @@ typedef struct DLPackExchangeAPI {
     DLPARK_ABI_ASSERT(offsetof(type, field) == (sizeof(void *) == 8 ? (at64) : (at32)),                                \
                       "offset of " #type "." #field " is not DLPack's")
 
-/* 32-bit targets differ in the alignment of a 64-bit integer: 4 on i386, 8 on ARM EABI and wasm32. */
+/** 32-bit targets differ in the alignment of a 64-bit integer: 4 on i386, 8 on ARM EABI and wasm32. */
 struct dlpark_abi_probe {
     char first;
     uint64_t second;

@@ -22,6 +22,7 @@
     (DLPARK_LITERAL(DLDataType){DLPARK_CAST(uint8_t, (code)), DLPARK_CAST(uint8_t, (bits)),                            \
                                 DLPARK_CAST(uint16_t, (lanes))})
 
+/** The everyday dtypes of one lane, and every narrow float: bits in the name, `I` signed, `U` unsigned, `F` float. */
 #define DLPARK_BOOL           DLPARK_DTYPE(kDLBool, 8, 1)
 #define DLPARK_I8             DLPARK_DTYPE(kDLInt, 8, 1)
 #define DLPARK_I16            DLPARK_DTYPE(kDLInt, 16, 1)
@@ -198,7 +199,9 @@ template <typename Qualified> constexpr DLDataType dtype_of()
 
 #else
 
+/** The dtype of this code that is as wide as T. */
 #define DLPARK_DTYPE_OF_BITS(code, T) DLPARK_DTYPE((code), (uint8_t)(sizeof(T) * 8), 1)
+/** The dtype of a C type: integers, bool, float, double and complex. */
 #define DLPARK_DTYPE_OF(T)                                                                                             \
     _Generic((T *)0,                                                                                                   \
         _Bool *: DLPARK_DTYPE_OF_BITS(kDLBool, T),                                                                     \

@@ -25,13 +25,13 @@ typedef struct dlpark_limits {
     double
         smallest_subnormal; /**< floats: the smallest positive value, also where there are no subnormal ones; else 0 */
     double eps;             /**< floats: from 1 to the next value; else 0 */
-    int32_t digits; /**< bits of precision: of a float with the one that is not stored, of an integer without sign */
-    bool has_infinity;
-    bool has_nan;
-    bool has_signed_zero;
-    bool has_zero;       /**< every dtype but f8_e8m0fnu */
-    bool has_subnormals; /**< every float but f8_e8m0fnu */
-    uint8_t reserved[7]; /**< 0 */
+    int32_t digits;    /**< bits of precision: of a float with the one that is not stored, of an integer without sign */
+    bool has_infinity; /**< of either sign */
+    bool has_nan;      /**< at least one code is NaN */
+    bool has_signed_zero; /**< 0 and -0 are different codes */
+    bool has_zero;        /**< every dtype but f8_e8m0fnu */
+    bool has_subnormals;  /**< every float but f8_e8m0fnu */
+    uint8_t reserved[7];  /**< 0 */
 } dlpark_limits;
 
 /**

@@ -16,8 +16,7 @@
  * touching what is gone ends the process (SIGBUS). Whoever cannot rule that out takes dlpark_file_load() or
  * dlpark_file_read(), which copy, and report a file that shrank as an error.
  *
- * Threads: any number may use one open file at the same time; it is released once. Pointers must not be NULL unless a
- * parameter says optional.
+ * Threads: any number may use an open file at once; it is released once. Pointers are not NULL unless said to be optional.
  */
 #ifndef DLPARK_FILE_H
 #define DLPARK_FILE_H
@@ -93,12 +92,12 @@ typedef struct dlpark_file_options {
 /** What a file says of one tensor. Of a quantised type, "Q4_0", the dtype is uint8 and the last extent the bytes of a row's
  * blocks. The layout is frozen but for `shape`'s end. */
 typedef struct dlpark_file_entry {
-    const char *name; /**< UTF-8 without a terminating zero; borrowed from the file */
-    size_t name_nbytes;
-    const char *type; /**< the format's own word for the dtype, "F8_E4M3", "Q4_0"; a static string */
+    const char *name;   /**< UTF-8 without a terminating zero; borrowed from the file */
+    size_t name_nbytes; /**< its length */
+    const char *type;   /**< the format's own word for the dtype, "F8_E4M3", "Q4_0"; a static string */
     DLDataType dtype;
-    uint64_t offset; /**< of the first byte, from the start of the file, or of its shard */
-    uint64_t nbytes;
+    uint64_t offset;        /**< of the first byte, from the start of the file, or of its shard */
+    uint64_t nbytes;        /**< what it takes in the file, packed where it is */
     size_t alignment_bytes; /**< what a mapped tensor's address is a multiple of: a power of two, at most 4096 */
     int64_t index;          /**< its number in the file */
     uint32_t flags;         /**< DLPARK_FILE_COLUMN_MAJOR and the like */
@@ -197,13 +196,13 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_entry_get(const dlpark_fil
  */
 DLPARK_API int64_t dlpark_file_metadata_count(const dlpark_file *file);
 
-/** A text of the file: borrowed from it, UTF-8, not terminated. */
+/** A text of the file: `nbytes` borrowed from it, UTF-8, not terminated. */
 typedef struct dlpark_file_text {
-    const char *text;
+    const char *text; /**< of `nbytes` bytes */
     size_t nbytes;
 } dlpark_file_text;
 
-/** One of those texts, in the order of the file. DLPARK_E_INDEX when there is none of that number. */
+/** One of those texts, in the order of the file; as dlpark_file_entry_get(). DLPARK_E_INDEX: there is none of that number. */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_metadata_get(const dlpark_file *file, int64_t index,
                                                                    dlpark_file_text *key, dlpark_file_text *value,
                                                                    dlpark_error *err);
@@ -215,7 +214,7 @@ typedef struct dlpark_file_value {
     const void *data;     /**< as many numbers, in this machine's order, or dlpark_file_text, which are UTF-8 where they
                                are in no array */
     size_t count;         /**< 1, unless it is an array */
-    bool is_array;
+    bool is_array;        /**< also one of a single item */
 } dlpark_file_value;
 
 /**
@@ -257,6 +256,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_share(dlpark_file *file, i
  * Reads the bytes of tensors by several threads, so that the system has them when they are touched. No memory is kept.
  *
  * @param indexes  in, borrowed. Numbers of tensors; NULL: all of the file, and `count` is not looked at.
+ * @param count    in. How many there are.
  * @return DLPARK_OK; DLPARK_E_INDEX; DLPARK_E_IO; DLPARK_E_FORMAT (the file was cut short since); DLPARK_E_MEMORY.
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_prefetch(const dlpark_file *file, const int64_t *indexes,
@@ -329,11 +329,11 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_check(const char *path, co
  */
 DLPARK_API size_t dlpark_file_hazards(const dlpark_file *file, dlpark_file_fault *hazards, size_t capacity);
 
-/** A name of the file for people, in a struct of its own: controls and what turns the direction of text come as "\x1B"
- * or "\u202E"; cut with "..." after 60 bytes. */
+/** A name of the file for people: controls and what turns the direction of text as "\x1B", "\u202E"; cut after 60 bytes. */
 typedef struct dlpark_file_name {
     char text[64];
 } dlpark_file_name;
+/** The name of `name_nbytes` bytes, borrowed for the call. */
 DLPARK_API dlpark_file_name dlpark_file_name_text(const char *name, size_t name_nbytes);
 
 /**

@@ -32,7 +32,7 @@ typedef struct dlpark_file_part {
     const dlpark_view
         *view; /**< what is written; NULL for dlpark_file_writer_open() where the rest says what it will be */
     DLDataType dtype;
-    int32_t ndim;
+    int32_t ndim;         /**< 0 to DLPARK_MAX_NDIM */
     const int64_t *shape; /**< `ndim` extents */
 } dlpark_file_part;
 
@@ -48,7 +48,7 @@ typedef struct dlpark_file_write_options {
                                            ".safetensors" for one; safetensors where it says nothing */
     const dlpark_file_pair *metadata; /**< written in the order given; into a GGUF file as strings, but for
                                            "general.alignment", which is honoured where `alignment_bytes` is 0 */
-    size_t nmetadata;
+    size_t nmetadata;                 /**< how many `metadata` has */
     size_t alignment_bytes; /**< 0: the reference's layout. Else a power of two, at most 4096: tensors are ordered so
                                  that as many as can be begin at a multiple of it; every reader takes such a file. In a GGUF
                                  file, where 0 is 32 and less than 8 is 8, and in an npz file, where 0 is 64, all of them
@@ -56,8 +56,8 @@ typedef struct dlpark_file_write_options {
     bool sync;              /**< return only when the file is on the disk (fsync) */
     const dlpark_file_value *values; /**< metadata with types, behind `metadata`; for a GGUF file only, and not
                                           "general.alignment" */
-    size_t nvalues;
-    const dlpark_deflate *deflate; /**< of an npz file, and without `alignment_bytes`: its members are packed by these
+    size_t nvalues;                  /**< how many `values` has */
+    const dlpark_deflate *deflate;   /**< of an npz file, and without `alignment_bytes`: its members are packed by these
                                         functions, several at the same time. Until the file is whole there is room on the
                                         disk for its tensors as they are. NULL: they are stored */
 } dlpark_file_write_options;
@@ -153,7 +153,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_put_from(dlpark_fil
  */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_file_writer_finish(dlpark_file_writer **writer, dlpark_error *err);
 
-/** Ends a writer without a file. Accepts NULL, and a NULL in it. */
+/** Ends a writer without a file and empties the variable. Accepts NULL, and a NULL in it. */
 DLPARK_API void dlpark_file_writer_release(dlpark_file_writer **writer);
 
 /**

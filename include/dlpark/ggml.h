@@ -50,6 +50,7 @@ typedef struct dlpark_ggml_object {
     dlpark_tensor tensor;     /**< with the rank that ggml does not keep; may be shared, not released or exported */
 } dlpark_ggml_object;
 
+/** Holds nothing: what a variable begins as. */
 #define DLPARK_GGML_OBJECT_EMPTY                                                                                       \
     {                                                                                                                  \
         DLPARK_NULL, DLPARK_TENSOR_EMPTY                                                                               \

@@ -33,7 +33,7 @@
 #include <type_traits>
 #endif
 
-/* X(name, value, the block that such elements lie in) */
+/** X(name, value, the block that such elements lie in) */
 #define DLPARK_GSL_TABLE(X)                                                                                            \
     X(DOUBLE, 1, gsl_block_struct)                                                                                     \
     X(FLOAT, 2, gsl_block_float_struct)                                                                                \
@@ -142,7 +142,7 @@ DLPARK_API void dlpark_gsl_release_kind(void *object, uint32_t kind);
 
 DLPARK_END_C
 
-/* Whether a type, which is that of a vector or of a matrix, has the three sizes of a matrix. */
+/** Whether a type, which is that of a vector or of a matrix, has the three sizes of a matrix. */
 #define DLPARK_GSL_SHAPE_OF(type)                                                                                      \
     (sizeof(type) < 3 * sizeof(size_t) + 2 * sizeof(void *) + sizeof(int) ? 0u                                         \
                                                                           : DLPARK_CAST(uint32_t, DLPARK_GSL_MATRIX))
@@ -174,13 +174,16 @@ template <typename T> constexpr uint32_t gsl_kind_at(T **)
 #define DLPARK_GSL_KIND(object)    (dlpark::gsl_kind(object))
 #define DLPARK_GSL_KIND_AT(object) (dlpark::gsl_kind_at(object))
 #else
+/** For _Generic: the kind of each block. */
 #define DLPARK_GSL_ELEMENTS(name, value, block) , struct block * : (value)
+/** What a pointer to a vector or a matrix leads to, and what a pointer to such a pointer does: dlpark_gsl_kind. */
 #define DLPARK_GSL_KIND(object)                                                                                        \
     (_Generic((object)->block, int: 0 DLPARK_GSL_TABLE(DLPARK_GSL_ELEMENTS)) | DLPARK_GSL_SHAPE_OF(*(object)) |        \
      (uint32_t)_Generic(&(object)->owner, int *: 0, const int *: DLPARK_GSL_CONST))
 #define DLPARK_GSL_KIND_AT(object) DLPARK_GSL_KIND(*(object))
 #endif
 
+/** dlpark_gsl_view_kind(), dlpark_gsl_import_kind() and the rest, with the kind from the type of `object`. */
 #define dlpark_gsl_view(view, object, err) dlpark_gsl_view_kind((view), (object), DLPARK_GSL_KIND(object), (err))
 #define dlpark_gsl_import(tensor, object, view, err)                                                                   \
     dlpark_gsl_import_kind((tensor), (object), DLPARK_GSL_KIND_AT(object), (view), (err))

@@ -40,6 +40,7 @@ typedef struct dlpark_hip {
 } dlpark_hip;
 
 /* clang-format off */
+/** None is loaded: what a variable begins as. */
 #define DLPARK_HIP_EMPTY {DLPARK_NULL, DLPARK_NULL, 0, 0}
 /* clang-format on */
 
@@ -106,7 +107,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_hip_pointer_info(const dlpark_h
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_hip_device_name(const dlpark_hip *hip, int32_t id, dlpark_name *name,
                                                                  dlpark_error *err);
 
-/* What the inline makers forward to: the sizes say which fields the caller's header knows. */
+/** What the inline makers forward to: the sizes say which fields the caller's header knows. */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_hip_alloc_sized(const dlpark_hip *hip, dlpark_tensor *tensor,
                                                                  const dlpark_tensor_desc *desc, size_t desc_nbytes,
                                                                  const dlpark_gpu_options *options,

@@ -70,8 +70,8 @@ typedef struct dlpark_image_load_desc {
 /** What a file says of itself, read without decoding. */
 typedef struct dlpark_image_info {
     dlpark_image_format format;
-    int32_t width; /**< pixels, after `orientation` is applied unless keep_orientation */
-    int32_t height;
+    int32_t width;        /**< pixels, after `orientation` is applied unless keep_orientation */
+    int32_t height;       /**< the same */
     int32_t channels;     /**< that loading gives with channels = 0 */
     int32_t bits;         /**< 8 or 16: that loading gives without a dtype */
     int32_t orientation;  /**< the EXIF tag, 1 to 8; 1 when there is none */
@@ -171,7 +171,7 @@ DLPARK_INLINE DLPARK_NODISCARD dlpark_status dlpark_image_encode(dlpark_tensor *
                                                                  const dlpark_image_save_desc *desc, dlpark_view *bytes,
                                                                  dlpark_error *err);
 
-/* What the inline functions forward to: the size says which fields the caller's header knows. */
+/** What the inline functions forward to: the size says which fields the caller's header knows. */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_image_read_info_sized(dlpark_image_info *info,
                                                                        const dlpark_image_load_desc *desc,
                                                                        size_t desc_nbytes, dlpark_error *err);

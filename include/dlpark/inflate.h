@@ -28,8 +28,8 @@ typedef struct dlpark_inflate {
     /** Unpacks as much as there is, or as there is room for, which is not 0; both counts become what is left. */
     dlpark_inflate_result (*step)(void *state, const unsigned char *from, size_t *from_nbytes, unsigned char *to,
                                   size_t *to_nbytes);
-    void (*end)(void *state);
-    void *context; /**< handed to `begin` */
+    void (*end)(void *state); /**< frees the state */
+    void *context;            /**< handed to `begin` */
 } dlpark_inflate;
 
 DLPARK_END_C

@@ -38,8 +38,8 @@ DLPARK_BEGIN_C
 
 /** What is asked of a buffer, and its references. All must be safe to call on any thread. */
 typedef struct dlpark_metal_functions {
-    void (*retain)(void *buffer);
-    void (*release)(void *buffer);
+    void (*retain)(void *buffer);           /**< one reference more */
+    void (*release)(void *buffer);          /**< one less; the last one ends the buffer */
     void *(*contents)(void *buffer);        /**< where the host finds the bytes; NULL of private memory */
     uint64_t (*length)(void *buffer);       /**< in bytes */
     uint64_t (*storage_mode)(void *buffer); /**< DLPARK_METAL_SHARED and the rest */
@@ -51,6 +51,7 @@ typedef struct dlpark_metal {
 } dlpark_metal;
 
 /* clang-format off */
+/** None is loaded: what a variable begins as. */
 #define DLPARK_METAL_EMPTY {DLPARK_NULL}
 /* clang-format on */
 
@@ -147,7 +148,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_metal_map(const dlpark_metal *m
                                                            dlpark_tensor *tensor, const dlpark_view *part,
                                                            dlpark_view *view, dlpark_error *err);
 
-/* What the inline makers forward to: the size says which fields the caller's header knows. */
+/** What the inline makers forward to: the size says which fields the caller's header knows. */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_metal_view_sized(const dlpark_metal *metal, dlpark_view *view,
                                                                   void *buffer, const dlpark_tensor_desc *desc,
                                                                   size_t desc_nbytes, dlpark_error *err);

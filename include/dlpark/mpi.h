@@ -39,13 +39,14 @@ DLPARK_BEGIN_C
 
 /** What MPI's functions are told of a view. The fields are to be read, not written. */
 typedef struct dlpark_mpi_buffer {
-    void *data; /**< element 0; what lies before it is part of the type */
-    int count;  /**< of `type` */
-    MPI_Datatype type;
-    uint32_t is_made; /**< 1: `type` is ours, and dlpark_mpi_release() frees it */
+    void *data;        /**< element 0; what lies before it is part of the type */
+    int count;         /**< of `type` */
+    MPI_Datatype type; /**< of one element, or of what is repeated */
+    uint32_t is_made;  /**< 1: `type` is ours, and dlpark_mpi_release() frees it */
 } dlpark_mpi_buffer;
 
 /* clang-format off */
+/** Holds nothing: what a variable begins as. */
 #define DLPARK_MPI_BUFFER_EMPTY {DLPARK_NULL, 0, MPI_DATATYPE_NULL, 0}
 /* clang-format on */
 

@@ -38,6 +38,7 @@ typedef struct dlpark_onnxruntime {
     uint32_t reserved;                /**< 0 */
 } dlpark_onnxruntime;
 
+/** None is loaded: what a variable begins as. */
 #define DLPARK_ONNXRUNTIME_EMPTY                                                                                       \
     {                                                                                                                  \
         DLPARK_NULL, DLPARK_NULL, DLPARK_NULL, 0, 0                                                                    \

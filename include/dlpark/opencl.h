@@ -46,11 +46,12 @@ struct dlpark__opencl; /* a loaded loader */
 typedef struct dlpark_opencl {
     const struct dlpark__opencl *loader; /**< NULL: none is loaded */
     const char *library;                 /**< the file that it was loaded from */
-    int32_t platform_count;
+    int32_t platform_count;              /**< implementations that the loader found */
     int32_t device_count; /**< opencl:0 to opencl:(device_count - 1), of all platforms; at most 64 are counted */
 } dlpark_opencl;
 
 /* clang-format off */
+/** None is loaded: what a variable begins as. */
 #define DLPARK_OPENCL_EMPTY {DLPARK_NULL, DLPARK_NULL, 0, 0}
 /* clang-format on */
 
@@ -241,7 +242,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_opencl_order(const dlpark_openc
                                                               struct _cl_command_queue *producer,
                                                               struct _cl_command_queue *consumer, dlpark_error *err);
 
-/* What the inline makers forward to: the size says which fields the caller's header knows. */
+/** What the inline makers forward to: the size says which fields the caller's header knows. */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_opencl_alloc_sized(const dlpark_opencl *opencl, dlpark_tensor *tensor,
                                                                     struct _cl_context *context,
                                                                     const dlpark_tensor_desc *desc, size_t desc_nbytes,

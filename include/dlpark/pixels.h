@@ -40,7 +40,7 @@ typedef struct dlpark_pixels {
     DLDataType dtype;                    /**< of a sample: whole bytes, one lane */
     DLDevice device;                     /**< {0, 0} is the CPU; one whose memory has addresses */
     int32_t width;                       /**< pixels */
-    int32_t height;
+    int32_t height;                      /**< the same */
     int32_t planar;       /**< true: the samples lie in planes, one for each letter; false: side by side */
     int32_t reserved;     /**< 0 */
     int64_t pitch_nbytes; /**< from a row to the next below it; negative: rows lie from the bottom up; 0: no gap */

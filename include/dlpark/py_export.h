@@ -44,10 +44,11 @@ DLPARK_API PyObject *dlpark_py_export(dlpark_tensor *tensor, dlpark_spec_framewo
 /** The framework that an object is of; DLPARK_SPEC_AS_UNSAID for none that is known. Cannot fail, sets no exception. */
 DLPARK_API dlpark_spec_framework dlpark_py_framework_of(PyObject *object);
 
-/** A capsule of the versioned ABI. Takes the tensor on success; on failure the caller still owns it. */
+/** A capsule of the versioned ABI, a new reference; NULL with an exception. Takes the tensor on success; on failure the
+ * caller still owns it. */
 DLPARK_API PyObject *dlpark_py_capsule_new(dlpark_tensor *tensor);
 
-/** A capsule of the legacy ABI; BufferError for what that cannot say. Takes the tensor on success. */
+/** The same of the legacy ABI; BufferError for what that cannot say. */
 DLPARK_API PyObject *dlpark_py_capsule_new_legacy(dlpark_tensor *tensor);
 
 /**
@@ -63,7 +64,7 @@ DLPARK_API PyObject *dlpark_py_capsule_new_legacy(dlpark_tensor *tensor);
 DLPARK_API PyObject *dlpark_py_answer_dlpack(dlpark_tensor *tensor, PyObject *const *args, Py_ssize_t nargs,
                                              PyObject *keyword_names);
 
-/** Answers `__dlpack_device__`: a tuple (type, id), shared between calls where it is the usual one. */
+/** Answers `__dlpack_device__` of a tensor that stays the caller's: a new reference to a tuple (type, id), shared between calls where it is the usual one. */
 DLPARK_API PyObject *dlpark_py_answer_dlpack_device(const dlpark_tensor *tensor);
 
 /** Sets the exception that stands for err->status, with its message. Returns NULL. */

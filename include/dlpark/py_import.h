@@ -87,7 +87,8 @@ typedef struct dlpark_py_origin {
     uint32_t path;   /**< DLPARK_PY_PATH_* */
     bool is_copied;  /**< the memory was made for this import */
     bool has_stream; /**< `stream` is known */
-    void *stream;    /**< the producer's current stream when the tensor was taken by the exchange table */
+    void *stream; /**< where the data is ready: the producer's current stream when the tensor was taken by the exchange
+                                      table; the stream that `__dlpack__` was asked for, where that has a handle */
 } dlpark_py_origin;
 
 /**
@@ -122,9 +123,9 @@ DLPARK_API int dlpark_py_view(dlpark_view *view, dlpark_tensor *owner, PyObject 
 
 /** An import in two steps: where is it, and then, on the consumer's stream of that device, the tensor. */
 typedef struct dlpark_py_request {
-    PyObject *object; /**< owned */
-    DLDevice device;  /**< what the producer says; meaningful if `has_device` */
-    bool has_device;
+    PyObject *object;        /**< owned */
+    DLDevice device;         /**< what the producer says; meaningful if `has_device` */
+    bool has_device;         /**< whether the producer said one */
     uint32_t paths;          /**< the ways that are allowed */
     uint32_t path;           /**< the one that is tried first */
     dlpark_tensor tensor;    /**< held already, where the way has no other means to tell the device */

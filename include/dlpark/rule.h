@@ -18,7 +18,7 @@
 
 DLPARK_BEGIN_C
 
-/*
+/**
  * X(name, value, severity, status, field, limit, text), in the order in which faults are listed; the first broken one is
  * what dlpark_check() answers, with this status. `limit` is what the field is expected to be. `text` is what the rule
  * means; for a hazard, who misreads it. Values are never reused.

@@ -43,11 +43,11 @@ typedef enum dlpark_signature_kind {
 
 /** One argument. */
 typedef struct dlpark_signature_argument {
-    char name[DLPARK_SPEC_NAME_NBYTES];
+    char name[DLPARK_SPEC_NAME_NBYTES]; /**< terminated */
     dlpark_signature_kind kind;
-    int32_t tensor; /**< which of the tensors it is; -1 for scalars */
-    bool is_optional;
-    /* Of a tensor that is plain: of one dtype and a rank, and a compact one on the host fits. */
+    int32_t tensor;   /**< which of the tensors it is; -1 for scalars */
+    bool is_optional; /**< may be left out: `?` */
+    /** Of a tensor that is plain: of one dtype and a rank, and a compact one on the host fits. */
     bool is_plain;
     uint8_t address_mask;               /**< the bits that are 0 in an address where C reads its elements */
     uint32_t refused_flags;             /**< DLPARK_VIEW_* that it must not have */
@@ -62,15 +62,15 @@ typedef struct dlpark_signature_argument {
 /** A parsed signature: about 13 KiB, meant to be static. The fields are to be read, not written. Frozen once parsed: it may
  * be used on any thread and in any interpreter, and stays where it is. */
 typedef struct dlpark_signature {
-    char name[DLPARK_SIGNATURE_NAME_NBYTES];
-    int32_t narguments;
-    int32_t nrequired; /**< how many of them must be given; these come first */
-    int32_t ntensors;
-    int32_t nresults;
+    char name[DLPARK_SIGNATURE_NAME_NBYTES]; /**< of the function, terminated */
+    int32_t narguments;                      /**< scalars among them */
+    int32_t nrequired;                       /**< how many of them must be given; these come first */
+    int32_t ntensors;                        /**< how many of the arguments are tensors */
+    int32_t nresults;                        /**< how many tensors it gives back */
     dlpark_spec_names names;
     dlpark_signature_argument arguments[DLPARK_SIGNATURE_MAX_ARGUMENTS];
     dlpark_spec results[DLPARK_SIGNATURE_MAX_RESULTS];
-    /* Bit i: result i may be on the host, is row-major, and its extents are known when the arguments are. */
+    /** Bit i: result i may be on the host, is row-major, and its extents are known when the arguments are. */
     uint32_t plain_results;
 } dlpark_signature;
 

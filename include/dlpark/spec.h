@@ -79,10 +79,10 @@ typedef enum dlpark_spec_framework {
  * initialising. The specs point to it: it stays where it is as long as they are used.
  */
 typedef struct dlpark_spec_names {
-    int32_t ndims;      /**< dimension names so far */
-    int32_t narguments; /**< arguments so far */
-    char dims[DLPARK_SPEC_MAX_NAMES][DLPARK_SPEC_NAME_NBYTES];
-    char arguments[DLPARK_SPEC_MAX_NAMES][DLPARK_SPEC_NAME_NBYTES];
+    int32_t ndims;                                                  /**< dimension names so far */
+    int32_t narguments;                                             /**< arguments so far */
+    char dims[DLPARK_SPEC_MAX_NAMES][DLPARK_SPEC_NAME_NBYTES];      /**< their names, terminated */
+    char arguments[DLPARK_SPEC_MAX_NAMES][DLPARK_SPEC_NAME_NBYTES]; /**< the same */
 } dlpark_spec_names;
 
 /** One parsed spec. The fields are to be read, not written; none of them points into the text. */
@@ -101,7 +101,7 @@ typedef struct dlpark_spec {
     uint64_t alignment_bytes; /**< 0: unsaid */
     DLDataType dtypes[DLPARK_SPEC_MAX_DTYPES];
     DLDevice devices[DLPARK_SPEC_MAX_DEVICES]; /**< those with an id */
-    int64_t dims[DLPARK_SPEC_MAX_DIMS];
+    int64_t dims[DLPARK_SPEC_MAX_DIMS];        /**< extents, ~i for a name, or DLPARK_SPEC_DIM_* */
 } dlpark_spec;
 
 /** What the names of one call stand for. Initialised for each call; belongs to one thread at a time. */
@@ -136,12 +136,12 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_spec_init_result(dlpark_spec *s
 
 /** A spec as part of a longer text, such as a signature. */
 typedef struct dlpark_spec_source {
-    const char *text;     /**< the whole text, `length` bytes; columns are counted from its beginning */
-    size_t length;        /**< need not be followed by a zero */
-    size_t at;            /**< where the spec begins, at most `length` */
-    const char *argument; /**< its name, `argument_length` bytes; NULL: none */
-    size_t argument_length;
-    bool is_result;
+    const char *text;       /**< the whole text, `length` bytes; columns are counted from its beginning */
+    size_t length;          /**< need not be followed by a zero */
+    size_t at;              /**< where the spec begins, at most `length` */
+    const char *argument;   /**< its name, `argument_length` bytes; NULL: none */
+    size_t argument_length; /**< bytes of `argument` */
+    bool is_result;         /**< of a result, which may say `?` */
 } dlpark_spec_source;
 
 /**

@@ -18,7 +18,7 @@
 
 DLPARK_BEGIN_C
 
-/* X(name, value, Python exception, default text). Values are spaced by family and never reused. */
+/** X(name, value, Python exception, default text). Values are spaced by family and never reused. */
 #define DLPARK_STATUS_TABLE(X)                                                                                         \
     X(OK, 0, None, "no error")                                                                                         \
     X(E_ARGUMENT, 10, ValueError, "an argument is out of range or contradicts another")                                \

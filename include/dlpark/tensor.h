@@ -38,6 +38,7 @@ typedef struct dlpark_tensor {
     DLManagedTensorVersioned *managed;
 } dlpark_tensor;
 
+/** Holds nothing: what a variable begins as, and what makers want. */
 #define DLPARK_TENSOR_EMPTY                                                                                            \
     {                                                                                                                  \
         NULL                                                                                                           \
@@ -176,7 +177,7 @@ DLPARK_INLINE void dlpark_managed_release(DLManagedTensorVersioned **managed);
 /** The same for the legacy ABI. */
 DLPARK_API void dlpark_managed_release_legacy(DLManagedTensor **managed);
 
-/* What the inline makers forward to: the size says which fields the caller's header knows. */
+/** What the inline makers forward to: the size says which fields the caller's header knows. */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_tensor_new_sized(dlpark_tensor *tensor, const dlpark_tensor_desc *desc,
                                                                   size_t desc_nbytes, dlpark_view *view,
                                                                   dlpark_error *err);

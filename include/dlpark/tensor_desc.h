@@ -24,9 +24,9 @@ DLPARK_BEGIN_C
 
 /** A list of extents or strides in any integer type, made by DLPARK_DIMS. Borrowed until the call returns. */
 typedef struct dlpark_dims {
-    const void *values;
-    int32_t width; /**< bytes of one value; negative when it is signed */
-    int32_t count; /**< how many there are at least, where an array said it; 0: not known */
+    const void *values; /**< the first of them */
+    int32_t width;      /**< bytes of one value; negative when it is signed */
+    int32_t count;      /**< how many there are at least, where an array said it; 0: not known */
 } dlpark_dims;
 
 /**
@@ -133,6 +133,7 @@ template <typename T, std::size_t N> constexpr dlpark_dims dims(const T (&values
 } // namespace dlpark
 #define DLPARK_DIMS(...) (dlpark::dims(__VA_ARGS__))
 #else
+/** Bytes of an integer, negative when it is signed. */
 #define DLPARK_DIMS_WIDTH(value)                                                                                       \
     _Generic((value), signed char                                                                                      \
              : -(int32_t)sizeof(signed char), short                                                                    \
@@ -146,7 +147,7 @@ template <typename T, std::size_t N> constexpr dlpark_dims dims(const T (&values
              : (int32_t)sizeof(unsigned long), unsigned long long                                                      \
              : (int32_t)sizeof(unsigned long long))
 #if defined(__GNUC__)
-/* Of an array; a pointer does not know. */
+/** How many an array has; 0 of a pointer, which does not know. */
 #define DLPARK_DIMS_COUNT(values)                                                                                      \
     (__builtin_types_compatible_p(__typeof__(values), __typeof__(&(values)[0]))                                        \
          ? 0                                                                                                           \
@@ -154,6 +155,7 @@ template <typename T, std::size_t N> constexpr dlpark_dims dims(const T (&values
 #else
 #define DLPARK_DIMS_COUNT(values) 0
 #endif
+/** The first `ndim` values of an array of any integer type, borrowed; every value is checked. */
 #define DLPARK_DIMS(...)                                                                                               \
     ((dlpark_dims){(__VA_ARGS__), DLPARK_DIMS_WIDTH(*(__VA_ARGS__)), DLPARK_DIMS_COUNT((__VA_ARGS__))})
 #endif

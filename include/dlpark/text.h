@@ -49,7 +49,7 @@ typedef struct dlpark_text_options {
 DLPARK_API size_t dlpark_view_describe(const dlpark_view *view, char *text, size_t nbytes);
 
 /**
- * The elements, as NumPy 2.4 writes an array of them: `[[1.  2.5]\n [3.  4. ]]`.
+ * The elements, as NumPy 2.4 writes an array of them: [[1.  2.5] and, below it, [3.  4. ]].
  *
  * For every dtype that NumPy has, the text is that of its str(array) character for character: numbers in columns of one
  * width, floats with the fewest digits that tell them from their neighbours, an exponent for all where they differ too

@@ -109,7 +109,7 @@ DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_view_permute(dlpark_view *view,
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_view_transpose(dlpark_view *view, int32_t dim1, int32_t dim2,
                                                                 dlpark_error *err);
 
-/** Leaves out a dimension of extent 1. DLPARK_OK; DLPARK_E_ARGUMENT (out of range); DLPARK_E_SHAPE (another extent). */
+/** Leaves out dimension `dim`, of extent 1. DLPARK_OK; DLPARK_E_ARGUMENT (out of range); DLPARK_E_SHAPE (another extent). */
 DLPARK_API DLPARK_NODISCARD dlpark_status dlpark_view_squeeze(dlpark_view *view, int32_t dim, dlpark_error *err);
 
 /** Leaves out every dimension of extent 1. */

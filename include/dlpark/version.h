@@ -17,6 +17,7 @@
 #include "dlpack.h"
 #include "status.h"
 
+/** The version of these headers. */
 #define DLPARK_VERSION_MAJOR 0
 #define DLPARK_VERSION_MINOR 1
 #define DLPARK_VERSION_PATCH 0

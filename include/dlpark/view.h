@@ -37,7 +37,7 @@ typedef struct dlpark_view {
     uint64_t byte_offset; /**< from the handle to element 0; 0 where the device is addressable */
     DLDevice device;
     DLDataType dtype;
-    int32_t ndim;
+    int32_t ndim;                     /**< 0 to DLPARK_MAX_NDIM */
     uint32_t flags;                   /**< DLPARK_VIEW_* */
     uint32_t bit_offset;              /**< of element 0 in its byte, for packed sub-byte types */
     uint64_t reserved[4];             /**< 0; before the lists, so that copying a view can stop at the rank */
