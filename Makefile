@@ -30,6 +30,12 @@ demo-mpi: ## four processes multiply by one safetensors file, each by its rows
 demo-avframe: ## a video's frames from FFmpeg to NumPy, without a copy, and a contact sheet back
 	@tools/setup demo-avframe demos/avframe/run.sh
 
+demo-opencl: ## an OpenCL kernel draws into a tensor of ours, and NumPy looks at it where it is mapped
+	@tools/setup demo-opencl demos/opencl/run.sh
+
+demo-cuda-python: ## a buffer of a GPU that C owns, changed by CuPy or PyTorch; without a GPU on a fake driver, and it says so
+	@tools/setup demo-cuda-python demos/cuda-python/run.sh
+
 check: ## a minute: the tree's own rules, the core without a warning, its tests; needs a C compiler and CMake
 	@tools/check.sh
 
@@ -44,6 +50,9 @@ test-tsan: ## only the tests under the thread sanitizer
 
 test-python: ## only the Python tests
 	@tools/setup test tools/run_tests.py python
+
+test-gpu: ## on a machine with a GPU of CUDA, a report for docs/devices.md; elsewhere it says so and exits with 77
+	@tools/setup test-gpu tests/gpu/run.sh
 
 coverage: ## branch coverage of the core, which must be whole; a page for each source in build/coverage/report
 	@tools/setup coverage tools/coverage.sh
@@ -72,6 +81,9 @@ nightly-packages: ## the Debian packages, built, installed and used in a root of
 symbols: ## tests/abi/symbols.txt anew: the names that the shared library exports
 	@tools/setup build tests/abi/symbols.sh --update
 
+abi-baseline: ## tests/abi/baseline.abi.xz anew: the ABI that later releases are compared with
+	@tools/setup abi-baseline tests/abi/abidiff.sh --update
+
 docs: ## the documentation as a site, in build/docs/html; a warning or a dead link is an error
 	@tools/setup docs tools/site
 
@@ -83,6 +95,18 @@ deb: ## the Debian packages, in dist/: libraries, -dev, the command, the Python 
 
 bundle: ## the core as two files to copy into a project, dist/bundle/dlpark.h and dlpark.c
 	@tools/setup bundle tools/bundle dist/bundle
+
+dist: ## the sources with tests and documentation, in dist/: an archive that builds without git
+	@tools/setup dist tools/dist
+
+sbom: ## what the C libraries are made of, in dist/, for programs that look for licences and faults
+	@tools/setup dist tools/sbom.py
+
+reproducible: ## two builds of libraries, wheel, source packages and bundle, in two places: the same bytes
+	@tools/setup wheel tools/reproducible
+
+release-check: ## all that a release needs, item by item: docs/releasing.md; root makes a root of nothing but Debian as well
+	@tools/setup release-check tools/release_check
 
 install: ## the C libraries and headers, into PREFIX (/usr/local)
 	@cmake --preset package -DCMAKE_INSTALL_PREFIX=$(PREFIX)

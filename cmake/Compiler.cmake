@@ -22,3 +22,16 @@ if(DLPARK_SANITIZE)
                                                   -fno-omit-frame-pointer)
   target_link_options(dlpark_options INTERFACE -fsanitize=${DLPARK_SANITIZE})
 endif()
+
+# The same sources give the same bytes wherever they lie: no folder of the machine that builds is written into a library or a
+# program. Where debuggers are at work, in Debug, and in a project that dlpark is part of, they are told where sources lie.
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+  include(CheckCCompilerFlag)
+  check_c_compiler_flag(-ffile-prefix-map=/a=/b DLPARK_HAVE_FILE_PREFIX_MAP)
+  if(DLPARK_HAVE_FILE_PREFIX_MAP)
+    foreach(map ${PROJECT_SOURCE_DIR}/= ${PROJECT_BINARY_DIR}=.)
+      target_compile_options(dlpark_options INTERFACE $<$<NOT:$<CONFIG:Debug>>:-ffile-prefix-map=${map}>)
+    endforeach()
+  endif()
+endif()

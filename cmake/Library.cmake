@@ -27,7 +27,8 @@ function(dlpark_add_library name)
   endif()
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${output} EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    VERSION ${PROJECT_VERSION} SOVERSION ${DLPARK_LINE})
+  dlpark_version_symbols(${target})
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:dlpark_options>)
@@ -186,7 +187,7 @@ function(dlpark_install_package)
     ${PROJECT_BINARY_DIR}/package/dlparkConfig.cmake INSTALL_DESTINATION ${DLPARK_INSTALL_CMAKEDIR}
     NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/dlparkConfigVersion.cmake
-    COMPATIBILITY SameMinorVersion)
+    COMPATIBILITY ${DLPARK_COMPATIBILITY})
   if(NOT DLPARK_INSTALL)
     return()
   endif()

@@ -56,7 +56,7 @@ assert importlib.metadata.version('dlpark') == '$expected'
 "
 quietly inside dlpark check /packages/x.safetensors
 inside dlpark info /packages/x.safetensors
-quietly inside sh -c 'apt-get remove -y dlpark-tools python3-dlpark libdlpark-dev "libdlpark*0.1"'
+quietly inside sh -c 'apt-get remove -y dlpark-tools python3-dlpark "libdlpark*"'
 left=$(inside find /usr -name '*dlpark*' -not -path '*/dpkg/*')
 [ -z "$left" ] || die "what is left when they are removed: $left"
 echo "the packages work in a root of nothing but Debian, and leave nothing behind"

@@ -146,7 +146,7 @@ def junit_results(path):
 # library of some is made by tools/partner.
 LIGHT_ADAPTERS = ["arrow", "avframe", "gsl", "vips"]
 MADE_PARTNERS = ["ggml", "onnxruntime"]
-PARTNER_DEMOS = ["array-ggml", "avframe", "mpi", "onnxruntime"]  # whose libraries are not light
+PARTNER_DEMOS = ["array-ggml", "avframe", "mpi", "onnxruntime", "opencl"]  # whose libraries are not light
 
 
 def build(stage, preset, adapters=False):
@@ -229,6 +229,11 @@ def pytest_and_steady(stage, *arguments, env):
     """tests/python in one process, but what needs one of its own."""
     results = pytest(stage, *arguments, f"--ignore={STEADY}", env=env)
     return results + pytest(stage, *arguments, tests=str(STEADY), env=env, part="-steady")
+
+
+def pytest_devices(stage, *, env):
+    """tests/devices: a process keeps the driver that it has opened, and theirs is the fake one, beside the probe."""
+    return pytest(stage, tests="tests/devices", env=env, part="-devices")
 
 
 def pytest_side_by_side(stage, *arguments, env):
@@ -366,7 +371,7 @@ def stage_python(stage):
     """The wheel, installed, and the Python tests."""
     site = installed(stage)
     env = {**site_environment(site), **real_files(stage), "DLPARK_PROBE": str(build_probe(stage))}
-    return pytest_and_steady(stage, env=env)
+    return pytest_and_steady(stage, env=env) + pytest_devices(stage, env=env)
 
 
 def real_files(stage):
@@ -389,7 +394,7 @@ def stage_python_asan(stage):
         "PYTHONMALLOC": "malloc",
         **FEWER_CALLS,
     }
-    return pytest_side_by_side(stage, "-m", "not partner", env=env)
+    return pytest_side_by_side(stage, "-m", "not partner", env=env) + pytest_devices(stage, env=env)
 
 
 def stage_python_tsan(stage):
@@ -515,6 +520,7 @@ def stage_demo(stage):
         for framework in ("", "torch") if ALL_PARTNERS else ("",):
             status = stage.run([f"demos/{demo}/run.sh"], env={**env, "FRAMEWORK": framework})
             results.append(verdict(demo + (f" with {framework}" if framework else ""), status))
+    results.append(verdict("cuda-python", stage.run(["demos/cuda-python/run.sh"])))
     for demo in PARTNER_DEMOS:
         results.append(
             verdict(demo, stage.run([f"demos/{demo}/run.sh"]))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes a wheel that runs on other machines: auditwheel puts the shared libraries into it, this adds their licences.
+"""Makes a wheel that runs on other machines: auditwheel puts the shared libraries into it, this adds their licences and a
+bill of materials.
 
 Usage: tools/wheel_repair.py WHEEL FOLDER       the new wheel lies in FOLDER
 
@@ -22,14 +23,11 @@ import tempfile
 import urllib.parse
 import zipfile
 
-# Debian's source packages of the image codecs and of what they need: the licence of what is linked, as SPDX names it.
-LICENCES = {
-    "libjpeg-turbo": "BSD-3-Clause AND IJG AND Zlib",
-    "libpng1.6": "libpng-2.0",
-    "libwebp": "BSD-3-Clause",
-    "zlib": "Zlib",
-}
-OWN_LICENCE = "Apache-2.0"
+import sbom
+from sbom import OWN_LICENCE
+
+# Debian's source packages of the image codecs and of what they need.
+KNOWN = {"libjpeg-turbo": sbom.JPEG, "libpng1.6": sbom.PNG, "libwebp": sbom.WEBP, "zlib": sbom.ZLIB}
 
 NOTICE_HEAD = """\
 dlpark {version} is licensed under the Apache License 2.0, whose text is in LICENSE.
@@ -56,46 +54,60 @@ The program dlpark of this wheel has libjpeg-turbo, libpng and libwebp in it as 
 class Library:
     """A shared library in the wheel, and the Debian package that it came from."""
 
-    def __init__(self, grafted, packages):
+    def __init__(self, grafted, data, purls):
         self.grafted = grafted
+        self.sha256 = hashlib.sha256(data).hexdigest()
         file_name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", pathlib.PurePosixPath(grafted).name)
-        owners = [name for name in packages if any(line.endswith(f"/{file_name}") for line in say(["dpkg", "-L", name]).split())]
+        owners = [name for name in sorted(purls) if any(line.endswith(f"/{file_name}") for line in say(["dpkg", "-L", name]).split())]
         if len(owners) != 1:
-            raise SystemExit(f"wheel_repair: {grafted} is of no Debian package that auditwheel named: {packages}")
+            raise SystemExit(f"wheel_repair: {grafted} is of no Debian package that auditwheel named: {sorted(purls)}")
         self.package = owners[0]
+        self.purl = purls[self.package]
         self.source, self.version = say(["dpkg-query", "-W", "-f", "${source:Package} ${Version}", self.package]).split()
-        if self.source not in LICENCES:
-            raise SystemExit(f"wheel_repair: the licence of {self.source} is not known here; add it to LICENCES")
-        self.licence = LICENCES[self.source]
+        if self.source not in KNOWN:
+            raise SystemExit(f"wheel_repair: the licence of {self.source} is not known here; add it to KNOWN")
+        self.name, self.licence, self.home = KNOWN[self.source]
         self.text = pathlib.Path("/usr/share/doc", self.package, "copyright").read_bytes()
 
 
 def libraries_of(wheel):
     """What auditwheel put in. Its bill of materials names the packages."""
     grafted = sorted(name for name in wheel.namelist() if re.match(r"dlpark\.libs/.*\.so", name))
-    packages = set()
+    purls = {}
     for name in wheel.namelist():
         if name.endswith("/sboms/auditwheel.cdx.json"):
             for component in json.loads(wheel.read(name))["components"]:
                 match = re.match(r"pkg:deb/[^/]+/([^@]+)@", component["purl"])
                 if match:
-                    packages.add(urllib.parse.unquote(match[1]))
-    return [Library(name, sorted(packages)) for name in grafted]
+                    purls[urllib.parse.unquote(match[1])] = component["purl"]
+    return [Library(name, wheel.read(name), purls) for name in grafted]
 
 
-def program_has_codecs(wheel):
+def program_with_codecs(wheel):
+    """The name of the program in the wheel, where the codecs are in it; None where it has none."""
     programs = [name for name in wheel.namelist() if name.endswith(".data/scripts/dlpark")]
-    return any(CODECS_INSIDE in wheel.read(name) for name in programs)
+    return next((name for name in programs if CODECS_INSIDE in wheel.read(name)), None)
 
 
-def notice(version, libraries, program_has_them):
-    parts = [NOTICE_HEAD.format(version=version), NOTICE_PROGRAM if program_has_them else ""]
+def notice(version, libraries, program):
+    parts = [NOTICE_HEAD.format(version=version), NOTICE_PROGRAM if program else ""]
     for library in libraries:
         parts.append(
             f"\n{library.source} {library.version}, in {library.grafted}\n"
             f"    Debian package {library.package}; {library.licence}; {library.source}/copyright\n"
         )
     return "".join(parts).encode()
+
+
+def bill(version, libraries, program):
+    """What is in the wheel. The program, where it has the codecs' archives in it, has what their packages' libraries have."""
+    subject = sbom.component("dlpark", OWN_LICENCE, stated=version, purl=f"pkg:pypi/dlpark@{version}")
+    parts = []
+    for library in libraries:
+        files = [library.grafted, *([program] if program else [])]
+        more = {"stated": library.version, "home": library.home, "purl": library.purl, "sha256": library.sha256}
+        parts.append(sbom.component(library.name, library.licence, files=files, **more))
+    return sbom.document(subject, parts, {"dlpark": [library.name for library in libraries]})
 
 
 def metadata(text, libraries, files):
@@ -129,18 +141,21 @@ def record(text, changed):
 
 
 def add_licences(path, out):
-    """Writes the wheel anew, with the licences of its libraries."""
+    """Writes the wheel anew, with the licences of its libraries, and the bill."""
     with zipfile.ZipFile(path) as wheel:
         (info,) = {name.split("/")[0] for name in wheel.namelist() if re.match(r"dlpark-[^/]*\.dist-info/", name)}
         libraries = libraries_of(wheel)
         texts = {f"{library.source}/copyright": library.text for library in libraries}
-        texts["NOTICE"] = notice(path.name.split("-")[1], libraries, program_has_codecs(wheel))
+        version, program = path.name.split("-")[1], program_with_codecs(wheel)
+        texts["NOTICE"] = notice(version, libraries, program)
         changed = {f"{info}/licenses/{name}": text for name, text in texts.items()} if libraries else {}
+        changed[f"{info}/sboms/dlpark.cdx.json"] = bill(version, libraries, program)
         if libraries:
             changed[f"{info}/METADATA"] = metadata(wheel.read(f"{info}/METADATA"), libraries, sorted(texts))
         with zipfile.ZipFile(out / path.name, "w", zipfile.ZIP_DEFLATED) as new:
             for item in wheel.infolist():
                 if item.filename not in changed and item.filename != f"{info}/RECORD" and not item.is_dir():
+                    item.external_attr = (0o100755 if item.external_attr >> 16 & 0o100 else 0o100644) << 16  # whatever the umask
                     new.writestr(item, wheel.read(item), zipfile.ZIP_DEFLATED)
             changed_record = record(wheel.read(f"{info}/RECORD"), changed)
             for name, text in {**changed, f"{info}/RECORD": changed_record}.items():
@@ -165,6 +180,9 @@ def main(wheel, out):
 
 
 if __name__ == "__main__":
+    if "--help" in sys.argv:
+        print(__doc__)
+        sys.exit(0)
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
     main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))

@@ -23,8 +23,11 @@
 /** Keeps failure out of the hot path. */
 #define DLPARK_COLD                        __attribute__((cold, noinline))
 #define DLPARK_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
+/** What goes with the next line of releases: the compiler warns, and says what to use instead. */
+#define DLPARK_DEPRECATED(instead) __attribute__((deprecated(instead)))
 #else
 #define DLPARK_NODISCARD
+#define DLPARK_DEPRECATED(instead)
 #define DLPARK_COLD
 #define DLPARK_PRINTF(format_at, first_at)
 #endif

@@ -41,8 +41,9 @@ typedef struct dlpark_py_exchange {
     int (*borrow)(PyObject *self, DLTensor *out);
     /** Optional: the stream on which the library works now. 0, or -1 with an exception. Without it NULL. */
     int (*current_stream)(DLDevice device, void **out);
-    /** Optional: makes the object's data ready on a consumer's stream that is not the default one; 0, or -1 with an
-     * exception. Without it such a request is a BufferError. */
+    /** Optional: makes the object's data ready on a consumer's stream, the default one or another; 0, or -1 with an
+     * exception. Without it the data is taken to be ready on the default stream, and another one is made to wait for that
+     * by the driver, as the module dlpark knows it; where it does not, such a request is a BufferError. */
     int (*order)(PyObject *self, DLDevice device, dlpark_stream consumer);
 } dlpark_py_exchange;
 

@@ -87,7 +87,8 @@ typedef struct dlpark_py_origin {
     uint32_t path;   /**< DLPARK_PY_PATH_* */
     bool is_copied;  /**< the memory was made for this import */
     bool has_stream; /**< `stream` is known */
-    void *stream;    /**< the producer's current stream when the tensor was taken by the exchange table */
+    void *stream; /**< where the data is ready: the producer's current stream when the tensor was taken by the exchange
+                                      table; the stream that `__dlpack__` was asked for, where that has a handle */
 } dlpark_py_origin;
 
 /**

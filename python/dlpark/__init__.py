@@ -13,7 +13,7 @@ Tensor(uint8[2, 3], cpu, strides=[3, 1])
 Every library that speaks DLPack takes a Tensor as it is: ``numpy.from_dlpack(t)``, ``torch.from_dlpack(t)``.
 """
 
-from ._core import DeviceCopyError, Tensor, __version__, from_dlpack
+from ._core import DeviceCopyError, Tensor, __version__, empty, from_dlpack
 
 __all__ = [
     "DeviceCopyError",
@@ -27,6 +27,7 @@ __all__ = [
     "__version__",
     "check",
     "dtypes",
+    "empty",
     "encode_image",
     "from_arrow",
     "from_dlpack",
@@ -39,6 +40,7 @@ __all__ = [
     "open",
     "save",
     "save_image",
+    "stream",
 ]
 
 # What takes milliseconds to import is imported by its first use. A type checker reads the first branch.
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from ._check import Fault, Report, Verdict, check
     from ._images import ImageInfo, encode_image, image_info, load_image, save_image
     from ._kit import get_cmake_dir, get_include, get_sources
+    from ._streams import stream
     from ._tensor_files import TensorFile, TensorInfo, load, open, save
 else:
 
@@ -63,6 +66,8 @@ else:
             from . import _arrow_arrays as module
         elif name in ("Fault", "Report", "Verdict", "check"):
             from . import _check as module
+        elif name == "stream":
+            from . import _streams as module
         elif name in ("TensorFile", "TensorInfo", "load", "open", "save"):
             from . import _tensor_files as module
         elif name in ("get_cmake_dir", "get_include", "get_sources"):

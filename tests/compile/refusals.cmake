@@ -45,5 +45,9 @@ foreach(compiler IN LISTS COMPILERS)
   endforeach()
   compile(refused ${compiler} c c11 TEXT "not compatible with any" -w "-DWRONG=DLPARK_ARRAY_1D(matrix)"
           ${here}/not_an_array.c)
+
+  # What is to go is warned of where it is called, with what to use instead, and nowhere else.
+  compile(ok ${compiler} c c11 ${here}/deprecated.c)
+  compile(refused ${compiler} c c11 TEXT "use deprecated_new" -DCALLS ${here}/deprecated.c)
 endforeach()
 finish()

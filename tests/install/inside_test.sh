@@ -38,7 +38,7 @@ expect()
 as_subdirectory()
 {
     quietly "$CMAKE" -S "$here/inside" -B "$work/inside" -DDLPARK_ROOT="$root" -DSTRANGER="$here/stranger" \
-        -DDLPARK_ARROW=ON -DCMAKE_INSTALL_PREFIX="$work/installed" ${CC:+-DCMAKE_C_COMPILER="$CC"}
+        -DDLPARK_ARROW=ON -DDLPARK_KIT=ON -DCMAKE_INSTALL_PREFIX="$work/installed" ${CC:+-DCMAKE_C_COMPILER="$CC"}
     quietly "$CMAKE" --build "$work/inside" --parallel 2
     for program in inside_c inside_cpp inside_arrow; do
         expect "$work/inside/$program"

@@ -134,10 +134,15 @@ refuses()
     }
 }
 
-# exports_only_ours LIBRARY: dlpark_ is public; dlpark__ is internal and hidden, but for what public headers call inline.
+# exports_only_ours LIBRARY: dlpark_ is public; dlpark__ is internal and hidden, but for what public headers call inline. Each
+# name carries a version; of type A are the versions themselves.
 exports_only_ours()
 {
-    nm -D --defined-only "$1" | awk '{ print $NF }' >"$work/symbols"
+    nm -D --with-symbol-versions --defined-only "$1" | awk '$2 != "A" { print $3 }' >"$work/versioned"
+    if grep -v '@@DLPARK_[0-9]*\.[0-9]*$' "$work/versioned"; then
+        fail "$1 exports the names above without a version"
+    fi
+    sed 's/@.*//' "$work/versioned" >"$work/symbols"
     grep -q '^dlpark_[a-z]' "$work/symbols" || fail "$1 exports nothing of ours"
     grep -v '^dlpark_[a-z]' "$work/symbols" | while read -r symbol; do
         case $symbol in

@@ -260,7 +260,7 @@ def test_pinned_memory_as_cpu(functions):
 
 # ---- Streams ----
 
-PER_THREAD, HANDLE = 3, 4
+DEFAULT, PER_THREAD, HANDLE = 2, 3, 4
 
 
 @pytest.mark.parametrize("functions", ["tensor all", "share all"])
@@ -270,9 +270,12 @@ def test_a_consumers_stream(functions):
     assert kit_probe.exchange_asked() == (hostile.CUDA, 1, PER_THREAD, 0)
     given.__dlpack__(stream=0xABC, max_version=(1, 0))
     assert kit_probe.exchange_asked() == (hostile.CUDA, 1, HANDLE, 0xABC)
-    for stream in (None, 1, -1):
-        given.__dlpack__(stream=stream)
-    assert kit_probe.exchange_asked()[3] == 0xABC  # the default stream, and no order, are not asked for
+    given.__dlpack__(stream=-1)
+    assert kit_probe.exchange_asked() == (hostile.CUDA, 1, HANDLE, 0xABC)  # no order is asked for
+    for keywords in ({}, {"stream": None}, {"stream": 1}, {"max_version": (1, 0)}):
+        given.__dlpack__(stream=0xABC)
+        given.__dlpack__(**keywords)
+        assert kit_probe.exchange_asked() == (hostile.CUDA, 1, DEFAULT, 0)
     with pytest.raises(ValueError):
         given.__dlpack__(stream=0)
 

@@ -462,9 +462,10 @@ def test_old_producer_cannot_promise_not_to_copy(old):
 
 @pytest.mark.parametrize("old", OLD)
 def test_old_producer_cannot_be_asked_for_another_device(old):
+    """It is asked for its tensor where that is, which the driver would copy."""
     offer = old(Foreign(device=(hostile.CUDA, 0)))
     offer.__class__ = type("Cuda", (old,), {"__dlpack_device__": lambda self: (2, 0)})
-    with pytest.raises(BufferError, match="dl_device"):
+    with pytest.raises(BufferError, match="came on cuda:0, and cpu was asked for: the driver of CUDA"):
         dlpark.from_dlpack(offer, device="cpu")
 
 
@@ -511,7 +512,7 @@ def test_page_locked_memory_is_the_hosts():
 
 def test_managed_memory_is_not_the_hosts():
     foreign = Foreign(device=(13, 0))
-    with pytest.raises(BufferError, match="came on cuda_managed, and cpu.*the host may read it only when the device is"):
+    with pytest.raises(BufferError, match="came on cuda_managed, and cpu was asked for: the driver of CUDA cannot be loaded"):
         dlpark.from_dlpack(foreign.capsule(), device="cpu")
     assert len(foreign.calls) == 1
 

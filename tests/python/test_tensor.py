@@ -90,7 +90,7 @@ def test_dir_and_help_are_for_people():
     names = [name for name in dir(dlpark.Tensor) if not name.startswith("_")]
     assert names == sorted(
         "T astype broadcast_to copy device diagonal dtype expand_dims flip imag is_copied item mT nbytes ndim numpy "
-        "permute readonly real reshape shape size sliding_window_view squeeze stream strides tobytes tolist transpose "
+        "permute readonly real reshape shape size sliding_window_view squeeze stream strides to tobytes tolist transpose "
         "view".split()
     )
     text = pydoc.render_doc(dlpark.Tensor, renderer=pydoc.plaintext)

@@ -110,6 +110,14 @@ typedef struct dlpark__py_shared {
     dlpark_status (*tensor_share)(PyObject *object, dlpark_tensor *part, dlpark_error *err);
     /* dlpark__tensor_alloc_heap() of that copy, so that it can share what becomes a Tensor without a wrapper. */
     dlpark__tensor_made (*tensor_alloc)(uint64_t kind, const int64_t *shape);
+    /* Of devices whose drivers dlpark._core finds at run time. A compact copy on another device, ready for everybody;
+     * `producer` is the stream on which the source is ready. */
+    dlpark_status (*device_copy)(const dlpark_view *from, dlpark_stream producer, DLDevice to, dlpark_tensor *out,
+                                 dlpark_error *err);
+    /* Makes a stream wait for another one. */
+    dlpark_status (*device_order)(DLDevice device, dlpark_stream producer, dlpark_stream consumer, dlpark_error *err);
+    /* The stream on which this thread works; one that is unsaid: it has not said so by dlpark.stream(). */
+    dlpark_stream (*device_stream)(DLDevice device);
 } dlpark__py_shared;
 
 #define DLPARK__PY_SHARED_ABI     1u
@@ -205,6 +213,18 @@ PyObject *dlpark__py_imported(dlpark__py_state *state, const char *name);
 /* Drops the pending exception, if there is one; that memory failed is not taken for an answer about a type. */
 void dlpark__py_error_forget(dlpark__py_state *state);
 
+/* ---- py_device.c: what dlpark._core does for every copy of the kit, once it has been imported ---- */
+
+/* DLPARK_E_UNSUPPORTED where it has not. Otherwise as dlpark__py_shared has them. */
+dlpark_status dlpark__py_move(const dlpark_view *from, dlpark_stream producer, DLDevice to, dlpark_tensor *out,
+                              dlpark_error *err);
+dlpark_status dlpark__py_order_streams(DLDevice device, dlpark_stream producer, dlpark_stream consumer,
+                                       dlpark_error *err);
+
+/* The thread's current stream; a stream by what its driver takes for it. */
+dlpark_stream dlpark__py_current_stream(DLDevice device);
+dlpark_stream dlpark__py_stream_of_native(DLDevice device, void *native);
+
 /* ---- type_cache.c ---- */
 
 /* What is known of a type, looked at if need be. Cannot fail and sets no exception: what goes wrong is a miss. The entry
@@ -244,7 +264,7 @@ dlpark_tensor *dlpark__py_own_tensor(const dlpark__py_state *state, PyObject *ob
 /* Whether the host may read the memory now, without waiting for a device. */
 bool dlpark__py_is_host(DLDevice device);
 
-/* The end of a refusal: why memory that the host could reach does not count as the host's. "" for any other. */
+/* The end of a refusal: how the host comes to what is there. "" where it does not. */
 const char *dlpark__py_host_hint(DLDevice device);
 
 /* A compact copy in host memory; releases the GIL when it is large. */
@@ -295,6 +315,10 @@ int dlpark__py_stream_read(DLDevice device, PyObject *object, dlpark_stream *out
  * stream, by its number on CUDA and ROCm). A new reference; NULL without an exception where the keyword is to be left out:
  * on the host whatever is wanted, elsewhere where there is nothing to say. *failed on an exception. */
 PyObject *dlpark__py_stream_write(DLDevice device, PyObject *wanted, bool *failed);
+
+/* Notes where the data of a producer is ready that was asked for the stream `wanted`: on that one, and no other, where it
+ * has a handle. Cannot fail. */
+void dlpark__py_stream_note(DLDevice device, PyObject *wanted, dlpark_py_origin *origin);
 
 /* ---- capsule.c ---- */
 

@@ -131,6 +131,8 @@ PyObject *dlpark__py_stream_write(DLDevice device, PyObject *wanted, bool *faile
     int status = dlpark__py_stream_read(device, wanted, &stream);
     if (status == 1)
         return Py_NewRef(wanted);
+    if (status == 0 && stream.kind == DLPARK_STREAM_UNSAID)
+        stream = dlpark__py_current_stream(device);
     if (status == 0 && stream.kind == DLPARK_STREAM_UNSAID) {
         if (!py_stream_is_numbered(device))
             return NULL;
@@ -139,4 +141,18 @@ PyObject *dlpark__py_stream_write(DLDevice device, PyObject *wanted, bool *faile
     PyObject *number = status == 0 ? py_stream_write_number(device, stream) : NULL;
     *failed = number == NULL;
     return number;
+}
+
+void dlpark__py_stream_note(DLDevice device, PyObject *wanted, dlpark_py_origin *origin)
+{
+    dlpark_stream stream;
+
+    if (dlpark__py_stream_read(device, wanted, &stream) != 0) {
+        PyErr_Clear(); /* another library's queue; it has been understood before */
+        return;
+    }
+    if (stream.kind == DLPARK_STREAM_UNSAID)
+        stream = dlpark__py_current_stream(device);
+    origin->has_stream = stream.kind == DLPARK_STREAM_HANDLE;
+    origin->stream = stream.handle;
 }

@@ -3,6 +3,7 @@
  */
 #include <stddef.h>
 
+#include "devices.h"
 #include "dtype_object.h"
 #include "module.h"
 
@@ -61,7 +62,10 @@ static int module_make(PyObject *module, module_state *state)
                                         .tensor_new = module_tensor_new,
                                         .origin_offset = offsetof(tensor_object, origin),
                                         .tensor_share = module_tensor_share,
-                                        .tensor_alloc = dlpark__tensor_alloc_heap};
+                                        .tensor_alloc = dlpark__tensor_alloc_heap,
+                                        .device_copy = dlpark__py_device_copy,
+                                        .device_order = dlpark__py_device_order,
+                                        .device_stream = dlpark__py_device_stream};
     return 0;
 }
 
@@ -185,6 +189,8 @@ PyDoc_STRVAR(module_from_dlpack_doc,
 static PyMethodDef module_functions[] = {
     {"from_dlpack", (PyCFunction)(void (*)(void))dlpark__py_from_dlpack, METH_FASTCALL | METH_KEYWORDS,
      module_from_dlpack_doc},
+    {"empty", DLPARK__PY_METHOD(dlpark__py_empty), METH_FASTCALL | METH_KEYWORDS, dlpark__py_empty_doc},
+    {"_stream_set", DLPARK__PY_METHOD(dlpark__py_stream_set), METH_FASTCALL, dlpark__py_stream_set_doc},
     {"_check_rules", dlpark__py_check_rules, METH_NOARGS, dlpark__py_check_rules_doc},
     {"_from_buffer", DLPARK__PY_METHOD(dlpark__py_from_buffer), METH_FASTCALL, dlpark__py_from_buffer_doc},
     {"_check_capsule", DLPARK__PY_METHOD(dlpark__py_check_capsule), METH_FASTCALL, dlpark__py_check_capsule_doc},

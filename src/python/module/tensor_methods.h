@@ -21,6 +21,7 @@
     X(reshape)                                                                                                         \
     X(sliding_window_view)                                                                                             \
     X(squeeze)                                                                                                         \
+    X(to)                                                                                                              \
     X(tobytes)                                                                                                         \
     X(tolist)                                                                                                          \
     X(transpose)                                                                                                       \
@@ -55,6 +56,9 @@ PyObject *dlpark__py_tensor_finish(PyObject *self, const dlpark_view *view, dlpa
 
 /* A Tensor of memory that was made for it. Takes `made`, on failure too. */
 PyObject *dlpark__py_tensor_made(PyObject *self, dlpark_tensor *made);
+
+/* The same of memory elsewhere, that is ready whatever stream `self` came on. */
+PyObject *dlpark__py_tensor_placed(PyObject *self, dlpark_tensor *made);
 
 /* ---- tensor_index.c ---- */
 

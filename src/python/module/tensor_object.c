@@ -50,13 +50,27 @@ static PyObject *object_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return NULL;
 }
 
+/* The end of memory on a device may wait for it, which others need not wait for. */
+static void object_release(dlpark_tensor *tensor)
+{
+    bool may_wait = tensor->managed != NULL && dlpark_device_has_streams(tensor->managed->dl_tensor.device);
+
+    if (DLPARK_LIKELY(!may_wait)) {
+        dlpark__py_tensor_release(tensor);
+        return;
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    dlpark_tensor_release(tensor);
+    PyEval_RestoreThread(thread);
+}
+
 static void object_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
 
     if (((tensor_object *)self)->weak_references != NULL)
         PyObject_ClearWeakRefs(self);
-    dlpark__py_tensor_release(&((tensor_object *)self)->tensor);
+    object_release(&((tensor_object *)self)->tensor);
     if (object_kept_count < OBJECT_MAX_KEPT)
         object_kept[object_kept_count++] = (tensor_object *)self;
     else
@@ -114,6 +128,15 @@ PyObject *dlpark__py_tensor_finish(PyObject *self, const dlpark_view *view, dlpa
 PyObject *dlpark__py_tensor_made(PyObject *self, dlpark_tensor *made)
 {
     return object_derive(self, made, true);
+}
+
+PyObject *dlpark__py_tensor_placed(PyObject *self, dlpark_tensor *made)
+{
+    const dlpark_py_origin origin = {.is_copied = true};
+    PyObject *object = dlpark__py_tensor_object_new(Py_TYPE(self), made, &origin);
+
+    dlpark__py_tensor_release(made); /* ours still, only if there is no object */
+    return object;
 }
 
 /* ---- Attributes ---- */
@@ -261,7 +284,9 @@ static PyGetSetDef object_attributes[] = {
      "Never said of a tensor from a pickle, whose buffer somebody else may hold.",
      NULL},
     {"stream", object_get_stream, NULL,
-     "The stream on which its producer worked when the tensor came, as an int; None where nobody said.", NULL},
+     "The stream on which the data is ready, as an int; None: the default one.\n\n"
+     "It is the one on which its producer worked, where that said so, or the one that was asked for.",
+     NULL},
     {"T", dlpark__py_tensor_get_transposed, NULL, "The dimensions in reverse order: a Tensor of the same memory.",
      NULL},
     {"mT", dlpark__py_tensor_get_matrix_transposed, NULL,

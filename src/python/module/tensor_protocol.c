@@ -1,6 +1,7 @@
 /*
  * How a Tensor is given out: by DLPack, by the array interfaces, by NumPy's method.
  */
+#include "devices.h"
 #include "module.h"
 #include "producer/export_parts.h"
 
@@ -11,7 +12,42 @@ static dlpark_tensor *protocol_tensor(PyObject *self)
     return &((tensor_object *)self)->tensor;
 }
 
-const dlpark_py_exchange dlpark__py_tensor_exchange = {.tensor = protocol_tensor};
+static int protocol_current_stream(DLDevice device, void **out)
+{
+    dlpark_stream stream = dlpark__py_device_stream(device);
+
+    *out = stream.kind == DLPARK_STREAM_UNSAID ? NULL : dlpark_stream_native(device, stream);
+    return 0;
+}
+
+static DLPARK_COLD int protocol_refuse_order(DLDevice device, dlpark_stream consumer, const dlpark_error *err)
+{
+    int64_t number = 0;
+
+    if (dlpark_stream_encode(device, consumer, &number, NULL) != DLPARK_OK)
+        number = 0; /* one that has no number came by no number */
+    PyErr_Format(err->status == DLPARK_E_MEMORY ? PyExc_MemoryError : PyExc_BufferError,
+                 "stream=%lld for a tensor on %s: the data cannot be made ready there: %s", (long long)number,
+                 dlpark_device_name(device).text, err->message);
+    return -1;
+}
+
+/* Unless it is known on what stream the data is ready, it was imported for the default one. */
+static int protocol_order(PyObject *self, DLDevice device, dlpark_stream consumer)
+{
+    const dlpark_py_origin *origin = &((tensor_object *)self)->origin;
+    dlpark_stream producer = dlpark__py_stream_of_native(device, origin->has_stream ? origin->stream : NULL);
+    dlpark_error err;
+
+    if (producer.kind == consumer.kind && producer.handle == consumer.handle)
+        return 0;
+    if (dlpark__py_device_order(device, producer, consumer, &err) == DLPARK_OK)
+        return 0;
+    return protocol_refuse_order(device, consumer, &err);
+}
+
+const dlpark_py_exchange dlpark__py_tensor_exchange = {
+    .tensor = protocol_tensor, .current_stream = protocol_current_stream, .order = protocol_order};
 
 /* ---- Array interfaces ---- */
 

@@ -67,7 +67,7 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags)
 
 CUresult cuEventDestroy_v2(CUevent event)
 {
-    FAKE_BEGIN(cuEventDestroy_v2, FAKE_NEEDS_INIT); /* the handle says its context */
+    FAKE_BEGIN(cuEventDestroy_v2, FAKE_NEEDS_CONTEXT);
     if (!is_event(event))
         return fake_end(CUDA_ERROR_INVALID_HANDLE);
     close_event(event);

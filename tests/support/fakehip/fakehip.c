@@ -256,7 +256,7 @@ hipError_t hipEventSynchronize(hipEvent_t event)
 
 hipError_t hipEventDestroy(hipEvent_t event)
 {
-    return (hipError_t)cuEventDestroy_v2((CUevent)(void *)event);
+    IN_CONTEXT(cuEventDestroy_v2((CUevent)(void *)event));
 }
 
 hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode *mode)

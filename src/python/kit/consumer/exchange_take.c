@@ -105,6 +105,8 @@ static int take_consumer_stream(DLDevice device, const dlpark_py_options *option
 
     if (dlpark__py_stream_read(device, options->stream, &stream) < 0)
         return -1;
+    if (stream.kind == DLPARK_STREAM_UNSAID)
+        stream = dlpark__py_current_stream(device);
     *out = dlpark_stream_native(device, stream);
     return stream.kind == DLPARK_STREAM_NO_SYNC;
 }
@@ -120,6 +122,13 @@ static int take_call_order(const dlpark_py_options *options, DLDevice device, vo
     return 0;
 }
 
+/* The driver's own way, as dlpark._core knows it; 1, or 0 where it does not. */
+static int take_order_streams(DLDevice device, void *producer, void *consumer)
+{
+    return dlpark__py_order_streams(device, dlpark__py_stream_of_native(device, producer),
+                                    dlpark__py_stream_of_native(device, consumer), NULL) == DLPARK_OK;
+}
+
 int dlpark__py_order(DLDevice device, void *producer, const dlpark_py_options *options)
 {
     void *consumer = NULL;
@@ -127,8 +136,9 @@ int dlpark__py_order(DLDevice device, void *producer, const dlpark_py_options *o
     if (options->on_producer_stream)
         return 1;
     int status = take_consumer_stream(device, options, &consumer);
-    if (status == 0 && options->order != NULL)
-        status = take_call_order(options, device, producer, consumer);
+    if (status == 0)
+        status = options->order != NULL ? take_call_order(options, device, producer, consumer)
+                                        : take_order_streams(device, producer, consumer);
     return status;
 }
 

@@ -97,9 +97,15 @@ bool dlpark__py_is_host(DLDevice device)
 
 const char *dlpark__py_host_hint(DLDevice device)
 {
-    return device.device_type == kDLCUDAManaged
-               ? ": the host may read it only when the device is done with it, and dlpark cannot wait for that"
-               : "";
+    switch ((int)device.device_type) {
+    case kDLCUDAManaged:
+        return ": the host may read it only when the device is done with it; to('cpu') waits for that, and copies it";
+    case kDLCUDA:
+    case kDLROCM:
+        return ": to('cpu') copies it";
+    default:
+        return "";
+    }
 }
 
 bool dlpark__py_serves_device(DLDevice device, const dlpark_py_options *options)
@@ -173,7 +179,40 @@ static dlpark_status fit_as_cpu(dlpark_tensor *tensor, dlpark_error *err)
     return view.flags & DLPARK_VIEW_UNKNOWN_WRITE ? dlpark__py_forget_write(tensor, err) : DLPARK_OK;
 }
 
-static int fit_device(dlpark_tensor *tensor, const dlpark_py_options *options, bool is_copied)
+static DLPARK_COLD int fit_refuse_move(DLDevice has, DLDevice wants, const dlpark_error *err)
+{
+    PyObject *error = err->status == DLPARK_E_MEMORY ? PyExc_MemoryError : PyExc_BufferError;
+    dlpark_name has_name = dlpark_device_name(has);
+    dlpark_name wants_name = dlpark_device_name(wants);
+
+    if (dlpark_device_equal(has, wants))
+        PyErr_Format(error, "a copy on %s was asked for, which the producer did not make: %s", has_name.text,
+                     err->message);
+    else
+        PyErr_Format(error, "the tensor came on %s, and %s was asked for: %s", has_name.text, wants_name.text,
+                     err->message);
+    return -1;
+}
+
+/* A copy elsewhere in the tensor's place. It is ready on the stream on which it came, or on the default one. */
+static int fit_move(dlpark_tensor *tensor, DLDevice to, dlpark_py_origin *origin)
+{
+    dlpark_tensor copy = DLPARK_TENSOR_EMPTY;
+    dlpark_error err;
+    dlpark_view view;
+
+    dlpark_tensor_view(tensor, &view);
+    dlpark_stream ready = dlpark__py_stream_of_native(view.device, origin->has_stream ? origin->stream : NULL);
+    if (dlpark__py_move(&view, ready, to, &copy, &err) != DLPARK_OK)
+        return fit_refuse_move(view.device, to, &err);
+    dlpark__py_tensor_release(tensor);
+    *tensor = copy;
+    origin->is_copied = true;
+    origin->has_stream = false; /* the copy is ready on all */
+    return 0;
+}
+
+static int fit_device(dlpark_tensor *tensor, const dlpark_py_options *options, dlpark_py_origin *origin)
 {
     DLDevice device = tensor->managed->dl_tensor.device;
     dlpark_error err;
@@ -181,7 +220,7 @@ static int fit_device(dlpark_tensor *tensor, const dlpark_py_options *options, b
     if (!options->has_device || dlpark_device_equal(device, options->device))
         return 0;
     if (dlpark__py_serves_device(device, options)) {
-        if (options->copy == DLPARK_PY_COPY_ALWAYS && !is_copied) /* the copy will be on the CPU */
+        if (options->copy == DLPARK_PY_COPY_ALWAYS && !origin->is_copied) /* the copy will be on the CPU */
             return 0;
         if (fit_as_cpu(tensor, &err) == DLPARK_OK)
             return 0;
@@ -190,11 +229,23 @@ static int fit_device(dlpark_tensor *tensor, const dlpark_py_options *options, b
     }
     if (options->copy == DLPARK_PY_COPY_NEVER)
         return dlpark__py_raise_device_copy(device, options->device);
-    dlpark_name has = dlpark_device_name(device);
-    dlpark_name wants = dlpark_device_name(options->device);
-    PyErr_Format(PyExc_BufferError, "the tensor came on %s, and %s was asked for%s", has.text, wants.text,
-                 dlpark__py_host_hint(device));
-    return -1;
+    return fit_move(tensor, options->device, origin);
+}
+
+bool dlpark__py_was_elsewhere(dlpark__py_state *state, PyObject *object, const dlpark_py_options *wanted)
+{
+    DLDevice device;
+
+    if (!wanted->has_device || wanted->copy == DLPARK_PY_COPY_NEVER ||
+        !(PyErr_ExceptionMatches(PyExc_BufferError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+          PyErr_ExceptionMatches(PyExc_RuntimeError)))
+        return false;
+    pending_error refusal = dlpark__py_error_save();
+    bool is_elsewhere =
+        dlpark__py_producer_device(state, object, &device) == 1 && !dlpark__py_serves_device(device, wanted);
+    PyErr_Clear();
+    dlpark__py_error_restore(&refusal);
+    return is_elsewhere;
 }
 
 /* ---- The copy ---- */
@@ -207,27 +258,24 @@ static bool fit_can_copy(const dlpark_view *view, const dlpark_py_options *optio
            (dlpark_device_equal(view->device, DLPARK_DEVICE_CPU) || options->has_device);
 }
 
-static int fit_copy(dlpark_tensor *tensor, const dlpark_py_options *options, bool *is_copied)
+static int fit_copy(dlpark_tensor *tensor, const dlpark_py_options *options, dlpark_py_origin *origin)
 {
     dlpark_view view;
 
-    if (options->copy == DLPARK_PY_COPY_NEVER && *is_copied) {
+    if (options->copy == DLPARK_PY_COPY_NEVER && origin->is_copied) {
         PyErr_SetString(PyExc_BufferError, "the producer made a copy although copy=False was asked for");
         return -1;
     }
-    if (options->copy != DLPARK_PY_COPY_ALWAYS || *is_copied)
+    if (options->copy != DLPARK_PY_COPY_ALWAYS || origin->is_copied)
         return 0;
     dlpark_tensor_view(tensor, &view);
-    if (fit_can_copy(&view, options))
-        return fit_replace(tensor, &view, is_copied);
-    dlpark_name name = dlpark_device_name(view.device);
-    PyErr_Format(PyExc_BufferError, "copy=True: the producer did not make a copy, and on %s dlpark cannot", name.text);
-    return -1;
+    return fit_can_copy(&view, options) ? fit_replace(tensor, &view, &origin->is_copied)
+                                        : fit_move(tensor, view.device, origin);
 }
 
 /* ---- Layout and writing ---- */
 
-static int fit_layout(dlpark_tensor *tensor, const dlpark_py_options *options, bool *is_copied)
+static int fit_layout(dlpark_tensor *tensor, const dlpark_py_options *options, dlpark_py_origin *origin)
 {
     dlpark_view view;
     char text[160];
@@ -237,11 +285,11 @@ static int fit_layout(dlpark_tensor *tensor, const dlpark_py_options *options, b
     dlpark_tensor_view(tensor, &view);
     if (dlpark_view_is_compact(&view))
         return 0;
-    if (options->copy != DLPARK_PY_COPY_NEVER && dlpark__py_is_host(view.device))
-        return fit_replace(tensor, &view, is_copied);
+    if (options->copy != DLPARK_PY_COPY_NEVER)
+        return dlpark__py_is_host(view.device) ? fit_replace(tensor, &view, &origin->is_copied)
+                                               : fit_move(tensor, view.device, origin);
     dlpark_view_describe(&view, text, sizeof text);
-    PyErr_Format(PyExc_BufferError, "%s is not compact, and %s", text,
-                 options->copy == DLPARK_PY_COPY_NEVER ? "must not be copied" : "dlpark copies host memory only");
+    PyErr_Format(PyExc_BufferError, "%s is not compact, and must not be copied", text);
     return -1;
 }
 
@@ -255,12 +303,12 @@ int dlpark__py_check_write(const dlpark_view *view)
     return -1;
 }
 
-int dlpark__py_import_fit(dlpark_tensor *tensor, const dlpark_py_options *options, bool *is_copied)
+int dlpark__py_import_fit(dlpark_tensor *tensor, const dlpark_py_options *options, dlpark_py_origin *origin)
 {
     dlpark_view view;
 
-    if (fit_device(tensor, options, *is_copied) < 0 || fit_copy(tensor, options, is_copied) < 0 ||
-        fit_layout(tensor, options, is_copied) < 0)
+    if (fit_device(tensor, options, origin) < 0 || fit_copy(tensor, options, origin) < 0 ||
+        fit_layout(tensor, options, origin) < 0)
         return -1;
     if (!options->writable)
         return 0;

@@ -16,9 +16,13 @@ int dlpark__py_exchange_find(dlpark__py_state *state, PyTypeObject *type, const 
 
 /* ---- import_fit.c ---- */
 
+/* Whether the pending exception is what a producer raises that is on another device than was asked for, and cannot or will
+ * not come to that. The exception stays. */
+bool dlpark__py_was_elsewhere(dlpark__py_state *state, PyObject *object, const dlpark_py_options *wanted);
+
 /* Sees to it that an imported tensor is what was asked for: device, copy, layout, whether it may be written. Replaces the
- * tensor by a copy, and says so in *is_copied, where it has to and may. On failure the tensor is the caller's. */
-int dlpark__py_import_fit(dlpark_tensor *tensor, const dlpark_py_options *options, bool *is_copied);
+ * tensor by a copy, and says so in `origin`, where it has to and may. On failure the tensor is the caller's. */
+int dlpark__py_import_fit(dlpark_tensor *tensor, const dlpark_py_options *options, dlpark_py_origin *origin);
 
 /* For an output that holds a tensor already, before anything is asked of the object. Returns -1. */
 int dlpark__py_refuse_output(void);

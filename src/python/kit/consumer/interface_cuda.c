@@ -116,16 +116,22 @@ static int cuda_order(const dlpark__py_strided *strided, void *first, const dlpa
     if (consumer.kind == DLPARK_STREAM_NO_SYNC)
         return 0;
     if (consumer.kind == DLPARK_STREAM_UNSAID)
+        consumer = dlpark__py_current_stream(device);
+    if (consumer.kind == DLPARK_STREAM_UNSAID)
         consumer.kind = DLPARK_STREAM_DEFAULT;
     void *then = dlpark_stream_native(device, consumer);
     if (!is_host && first == then)
+        return 0;
+    dlpark_error err = {.message = "the host has no streams"};
+    if (!is_host && options->order == NULL &&
+        dlpark__py_order_streams(device, dlpark__py_stream_of_native(device, first), consumer, &err) == DLPARK_OK)
         return 0;
     if (is_host || options->order == NULL)
         return dlpark__py_interface_raise(
             strided, PyExc_BufferError,
             "the data is ready on the stream %p, and there is no means to make %s wait for "
-            "that; import it for that stream, or with -1 after waiting",
-            first, is_host ? "the host" : "another one");
+            "that (%s); import it for that stream, or with -1 after waiting",
+            first, is_host ? "the host" : "another one", err.message);
     return options->order(options->order_context, device, first, then) < 0 ? cuda_order_failed(strided) : 0;
 }
 

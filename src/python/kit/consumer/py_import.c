@@ -150,8 +150,12 @@ static int import_dlpack(import_job *job, dlpark_tensor *tensor)
         dlpark__py_is_host(device) && asked.copy == DLPARK_PY_COPY_ALWAYS)
         asked.copy = DLPARK_PY_COPY_IF_NEEDED;
     job->origin.path = DLPARK_PY_PATH_DLPACK;
-    return dlpark__py_producer_import(job->state, job->object, has_device ? &device : NULL, &asked, tensor,
-                                      &job->origin.is_copied);
+    int status = dlpark__py_producer_import(job->state, job->object, has_device ? &device : NULL, &asked, tensor,
+                                            &job->origin.is_copied);
+    if (DLPARK_UNLIKELY(status == 1 && has_device && dlpark_device_has_streams(device) &&
+                        dlpark_device_equal(device, tensor->managed->dl_tensor.device)))
+        dlpark__py_stream_note(device, job->options->stream, &job->origin);
+    return status;
 }
 
 static int import_cuda_array(import_job *job, dlpark_tensor *tensor)
@@ -283,13 +287,37 @@ static bool import_is_content(const dlpark_py_options *options)
            !options->writable;
 }
 
+/* The tensor where it is, when it was wanted elsewhere and its producer would not; to copy it is then the driver's. The
+ * producer's exception stays where that fails as well. */
+static int import_where_it_is(import_job *job, dlpark_tensor *tensor)
+{
+    const dlpark_py_options *wanted = job->options;
+    dlpark_py_options options = {.paths = wanted->paths, .byteswap = wanted->byteswap};
+
+    if (!dlpark__py_was_elsewhere(job->state, job->object, wanted))
+        return -1;
+    pending_error refusal = dlpark__py_error_save();
+    job->options = &options;
+    job->paths = options.paths != 0 ? options.paths : IMPORT_ALL;
+    job->reason = NULL;
+    int status = import_take(job, tensor);
+    job->options = wanted;
+    if (status < 0) {
+        PyErr_Clear();
+        dlpark__py_error_restore(&refusal);
+        return -1;
+    }
+    dlpark__py_error_discard(&refusal);
+    return 0;
+}
+
 static int import_run(import_job *job, dlpark_tensor *tensor)
 {
-    if (import_take(job, tensor) < 0)
+    if (import_take(job, tensor) < 0 && import_where_it_is(job, tensor) < 0)
         return -1;
     if (DLPARK_LIKELY(import_is_content(job->options)))
         return 0;
-    if (dlpark__py_import_fit(tensor, job->options, &job->origin.is_copied) < 0) {
+    if (dlpark__py_import_fit(tensor, job->options, &job->origin) < 0) {
         dlpark__py_tensor_release(tensor);
         return -1;
     }
@@ -398,7 +426,7 @@ static DLPARK_COLD int import_lend_owned(dlpark__py_state *state, PyObject *obje
     if (import_take(&job, &tensor) < 0)
         return -1;
     asked.writable = false; /* the view's flags tell the caller */
-    if (!import_is_content(&asked) && dlpark__py_import_fit(&tensor, &asked, &job.origin.is_copied) < 0) {
+    if (!import_is_content(&asked) && dlpark__py_import_fit(&tensor, &asked, &job.origin) < 0) {
         dlpark__py_tensor_release(&tensor);
         return -1;
     }

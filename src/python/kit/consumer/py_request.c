@@ -122,7 +122,7 @@ int dlpark_py_request_import(dlpark_py_request *request, dlpark_tensor *tensor, 
         asked.paths = request->paths;
         status = dlpark_py_import(tensor, request->object, &asked, &from);
     } else {
-        status = dlpark__py_import_fit(&request->tensor, &asked, &from.is_copied);
+        status = dlpark__py_import_fit(&request->tensor, &asked, &from);
         if (status == 0) {
             tensor->managed = request->tensor.managed;
             request->tensor.managed = NULL;

@@ -149,29 +149,40 @@ int dlpark__py_export_request_read(PyObject *const *args, Py_ssize_t nargs, PyOb
 
 /* ---- The consumer's stream ---- */
 
-/* The data is ready on the default stream, where its import asked for it; for any other the owner has to see to it. */
+/* The data of a type that says nothing else is ready on the default stream. */
+static int export_order_default(const dlpark__py_export_request *request, DLDevice device, dlpark_stream stream)
+{
+    const dlpark_stream usual = {DLPARK_STREAM_DEFAULT, NULL};
+    dlpark_error err;
+
+    if (stream.kind == DLPARK_STREAM_DEFAULT || dlpark__py_order_streams(device, usual, stream, &err) == DLPARK_OK)
+        return 0;
+    dlpark_name name = dlpark_device_name(device);
+    PyErr_Format(
+        PyExc_BufferError,
+        "stream=%R for a tensor on %s: expected the default stream, the data cannot be ordered for another: %s",
+        request->stream, name.text, err.message);
+    return -1;
+}
+
 static int export_make_ready(const dlpark__py_export_request *request, DLDevice device)
 {
     dlpark_stream stream;
+    int status = dlpark__py_stream_read(device, request->stream, &stream);
 
-    if (dlpark__py_stream_read(device, request->stream, &stream) < 0)
+    if (status < 0)
         return -1;
-    if (stream.kind != DLPARK_STREAM_PER_THREAD && stream.kind != DLPARK_STREAM_HANDLE)
+    if (stream.kind == DLPARK_STREAM_NO_SYNC || !dlpark_device_has_streams(device))
         return 0;
-    if (request->order == NULL) {
-        dlpark_name name = dlpark_device_name(device);
-        PyErr_Format(
-            PyExc_BufferError,
-            "stream=%R for a tensor on %s: expected the default stream, the data cannot be ordered for another",
-            request->stream, name.text);
-        return -1;
-    }
+    if (stream.kind == DLPARK_STREAM_UNSAID)
+        stream.kind = DLPARK_STREAM_DEFAULT;
+    if (request->order == NULL)
+        return export_order_default(request, device, stream);
     if (request->order(request->self, device, stream) == 0)
         return 0;
     dlpark__py_error_require("order", request->self);
     return -1;
 }
-
 /* ---- The tensor ---- */
 
 /* Whether memory on `from` can be described as on `to` without moving a byte. */
@@ -209,14 +220,26 @@ static inline int export_share(dlpark_tensor *tensor, dlpark_tensor *out)
     return DLPARK_LIKELY(status == DLPARK_OK) ? 0 : export_refuse_share(tensor, out);
 }
 
-static int export_refuse_device(DLDevice from, DLDevice to, dlpark_py_copy copy)
+/* A copy elsewhere, or on a device. The data is ready on the consumer's stream, or, as the request names none, on the
+ * default one. */
+static int export_move(const dlpark_tensor *tensor, const dlpark__py_export_request *request, DLDevice to,
+                       dlpark_tensor *out)
 {
-    if (copy == DLPARK_PY_COPY_NEVER)
-        return dlpark__py_raise_device_copy(from, to);
-    dlpark_name from_name = dlpark_device_name(from);
+    dlpark_stream ready;
+    dlpark_error err;
+    dlpark_view view;
+
+    dlpark_tensor_view(tensor, &view);
+    if (request->copy == DLPARK_PY_COPY_NEVER)
+        return dlpark__py_raise_device_copy(view.device, to);
+    if (dlpark__py_stream_read(view.device, request->stream, &ready) < 0)
+        return -1;
+    if (dlpark__py_move(&view, ready, to, out, &err) == DLPARK_OK)
+        return 0;
+    dlpark_name from_name = dlpark_device_name(view.device);
     dlpark_name to_name = dlpark_device_name(to);
-    PyErr_Format(PyExc_BufferError, "the tensor is on %s and cannot be exported to %s%s", from_name.text, to_name.text,
-                 dlpark__py_host_hint(from));
+    PyErr_Format(err.status == DLPARK_E_MEMORY ? PyExc_MemoryError : PyExc_BufferError,
+                 "the tensor is on %s and cannot be copied to %s: %s", from_name.text, to_name.text, err.message);
     return -1;
 }
 
@@ -228,18 +251,15 @@ static int export_fit(dlpark_tensor *tensor, const dlpark__py_export_request *re
     dlpark_view view;
 
     if (!export_is_same_memory(own, device))
-        return export_refuse_device(own, device, request->copy);
+        return export_move(tensor, request, device, out);
     if (request->copy != DLPARK_PY_COPY_ALWAYS) {
         if (export_share(tensor, out) < 0)
             return -1;
         out->managed->dl_tensor.device = device; /* the header is new, and ours */
         return 0;
     }
-    if (!dlpark_device_equal(device, DLPARK_DEVICE_CPU)) {
-        dlpark_name name = dlpark_device_name(device);
-        PyErr_Format(PyExc_BufferError, "a copy on %s was asked for; copies are made in host memory only", name.text);
-        return -1;
-    }
+    if (!dlpark_device_equal(device, DLPARK_DEVICE_CPU))
+        return export_move(tensor, request, device, out);
     dlpark_tensor_view(tensor, &view);
     return dlpark__py_copy(&view, out);
 }
@@ -266,7 +286,9 @@ PyObject *dlpark__py_export_answer(dlpark_tensor *tensor, const dlpark__py_expor
 {
     dlpark_tensor made = DLPARK_TENSOR_EMPTY;
 
-    if (request->stream != NULL && export_make_ready(request, tensor->managed->dl_tensor.device) < 0)
+    DLDevice own = tensor->managed->dl_tensor.device;
+
+    if ((request->stream != NULL || own.device_type != kDLCPU) && export_make_ready(request, own) < 0)
         return NULL;
     if (!request->has_device && request->copy != DLPARK_PY_COPY_ALWAYS)
         return dlpark__py_export_plain(tensor, request->is_legacy);
@@ -280,7 +302,7 @@ PyObject *dlpark__py_export_answer_owned(dlpark_tensor *made, const dlpark__py_e
     bool is_copied = (made->managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
     bool is_fitting = (!request->has_device || dlpark_device_equal(own, request->device)) &&
                       (request->copy != DLPARK_PY_COPY_ALWAYS || is_copied);
-    int status = request->stream != NULL ? export_make_ready(request, own) : 0;
+    int status = request->stream != NULL || own.device_type != kDLCPU ? export_make_ready(request, own) : 0;
 
     if (status == 0 && is_copied && request->copy == DLPARK_PY_COPY_NEVER) {
         PyErr_SetString(PyExc_BufferError, "the data can be given out as a copy only, and copy=False");

@@ -84,10 +84,13 @@ static int exchange_own(const dlpark_py_exchange *functions, PyObject *self, dlp
 static PyObject *exchange_answer_held(const dlpark_py_exchange *functions, PyObject *self,
                                       const dlpark__py_export_request *request, bool is_legacy)
 {
+    const dlpark__py_export_request usual = {.is_legacy = is_legacy, .self = self, .order = functions->order};
     PyObject *capsule = NULL;
 
     EXCHANGE_LOCK(self);
     dlpark_tensor *held = exchange_held(functions, self);
+    if (held != NULL && request == NULL && held->managed->dl_tensor.device.device_type != kDLCPU)
+        request = &usual;
     if (held != NULL)
         capsule = request == NULL ? dlpark__py_export_plain(held, is_legacy) : dlpark__py_export_answer(held, request);
     EXCHANGE_UNLOCK();
