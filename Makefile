@@ -36,6 +36,9 @@ demo-opencl: ## an OpenCL kernel draws into a tensor of ours, and NumPy looks at
 demo-cuda-python: ## a buffer of a GPU that C owns, changed by CuPy or PyTorch; without a GPU on a fake driver, and it says so
 	@tools/setup demo-cuda-python demos/cuda-python/run.sh
 
+demo-metal-python: ## one buffer of Metal seen by C, NumPy and MLX; on Linux MLX on the CPU, and it says so
+	@tools/setup demo-metal-python demos/metal-python/run.sh
+
 check: ## a minute: the tree's own rules, the core without a warning, its tests; needs a C compiler and CMake
 	@tools/check.sh
 

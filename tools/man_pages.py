@@ -90,10 +90,10 @@ class Header:
         """A page of its own, or an alias: of what its _sized does the work, of what stands above it, of the header's."""
         caller = function.name.removesuffix("_sized")
         above, self.above = self.above, function.name
-        if function.comment is not None:
-            self.functions.append(function)
-        elif caller != function.name and caller in self.names():
+        if caller != function.name and caller in self.names():
             self.aliases[function.name] = caller
+        elif function.comment is not None:
+            self.functions.append(function)
         elif near and self.functions and above == self.functions[-1].name:
             self.above = above
             self.aliases[function.name] = self.functions[-1].name

@@ -146,7 +146,7 @@ def junit_results(path):
 # library of some is made by tools/partner.
 LIGHT_ADAPTERS = ["arrow", "avframe", "gsl", "vips"]
 MADE_PARTNERS = ["ggml", "onnxruntime"]
-PARTNER_DEMOS = ["array-ggml", "avframe", "mpi", "onnxruntime", "opencl"]  # whose libraries are not light
+PARTNER_DEMOS = ["array-ggml", "avframe", "metal-python", "mpi", "onnxruntime", "opencl"]  # whose libraries are not light
 
 
 def build(stage, preset, adapters=False):

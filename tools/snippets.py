@@ -25,7 +25,7 @@ SNIPPETS = ROOT / "docs" / "snippets"
 STRICT = ["-Wall", "-Wextra", "-Werror", "-O1"]
 PYTHON_INCLUDE = ["-isystem", sysconfig.get_path("include")]
 COMPILERS = {".c": ["gcc", "-std=c11"], ".cpp": ["g++", "-std=c++17"]}
-PARTNERS = ["torch"]  # what a snippet may import and a plain `make test` has not
+PARTNERS = ["pyopencl", "torch"]  # what a snippet may import and a plain `make test` has not
 # Libraries beside the core, by the header that a snippet includes; those of PARTNER_ADAPTERS come with PARTNERS=all.
 PARTNER_ADAPTERS = ["ggml", "mpi", "onnxruntime"]
 ADAPTERS = ["arrow", "avframe", "gsl", "image", "vips", "zlib", *PARTNER_ADAPTERS]
