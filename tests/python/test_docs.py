@@ -83,7 +83,7 @@ def test_every_parameter_is_described(name, thing):
 
 
 # dlpark.safetensors.torch has the functions of dlpark.safetensors.numpy, and needs PyTorch to be imported.
-@pytest.mark.parametrize("module", ["dlpark.conformance", "dlpark.dtypes", "dlpark.safetensors", "dlpark.safetensors.numpy"])
+@pytest.mark.parametrize("module", ["dlpark.conformance", "dlpark.dtypes", "dlpark.opencl", "dlpark.safetensors", "dlpark.safetensors.numpy"])
 def test_the_other_modules_are_described_too(module):
     module = importlib.import_module(module)
     test_everything_has_a_summary(module.__name__, module)
