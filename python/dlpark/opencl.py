@@ -1,7 +1,8 @@
 """Buffers of OpenCL as tensors, and tensors as buffers of PyOpenCL, without a copy.
 
-What the data of such a tensor is, is a handle, a ``cl_mem``; its elements begin a number of bytes behind. A kernel takes both. The
-loader of OpenCL is found when a function is first called, and PyOpenCL is imported by `to_buffer` alone.
+What the data of such a tensor is, is a handle, a ``cl_mem``; its elements begin a number of bytes behind. A kernel
+takes both. The loader of OpenCL is found when a function is first called, and PyOpenCL is imported by `to_buffer`
+alone.
 
 >>> import dlpark.opencl
 >>> import numpy as np
@@ -116,7 +117,8 @@ def to_buffer(tensor: Any, /) -> tuple[Any, int]:
     buffer : pyopencl.Buffer
         With a reference of its own: it may outlive the tensor.
     byte_offset : int
-        From the beginning of the buffer to element 0: an argument for a kernel, as few devices let a sub-buffer begin there.
+        From the beginning of the buffer to element 0: an argument for a kernel, as few devices let a sub-buffer begin
+        there.
 
     Raises
     ------
@@ -154,8 +156,8 @@ def map(tensor: Any, queue: Any, /, *, writable: bool = False) -> Tensor:
     Returns
     -------
     Tensor
-        On the CPU, with the strides of `tensor`. It keeps the buffer; when it and all that shares its memory have ended, the
-        elements are unmapped. Until then no kernel may write them, nor read them where the mapping is writable.
+        On the CPU, with the strides of `tensor`. It keeps the buffer; when it and all that shares its memory have
+        ended, the elements are unmapped. Until then no kernel may write them, nor read them where the mapping is writable.
 
     Raises
     ------
@@ -172,8 +174,23 @@ def map(tensor: Any, queue: Any, /, *, writable: bool = False) -> Tensor:
 
 
 def to_host(tensor: Any, queue: Any, /) -> Tensor:
-    """A compact copy on the host, once the queue has done what it was given so far; the buffer is not mapped any more then.
+    """A compact copy on the host, once the queue has done what it was given so far.
 
-    The parameters and errors are those of `map`.
+    The buffer is not mapped any more then.
+
+    Parameters
+    ----------
+    tensor, queue
+        As for `map`.
+
+    Returns
+    -------
+    Tensor
+        On the CPU, with memory of its own.
+
+    Raises
+    ------
+    BufferError, RuntimeError
+        As `map`.
     """
     return map(tensor, queue).copy()
