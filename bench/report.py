@@ -21,6 +21,8 @@ LABEL, BAR, VALUE, LINE = 300, 380, 150, 24
 PEERS = ("malloc", "memcpy", "memset", "Rust", "nanobind", "pybind11", "tvm-ffi", "numpy", "NumPy", "torch", "OpenCV", "cv2", "Pillow")
 PEERS += ("hand-written", "a bare function", "by hand", "the same by hand", "indices of C", "strides by hand", "plain C", "safetensors")
 PEERS += ("read(2)", "write(2)", "O_DIRECT", "system calls", "its own system calls", "simplejpeg", "libjpeg", "libpng", "libwebp")
+SIDE_BY_SIDE = ("NumPy", "torch", "OpenCV", "plain C", "half")
+MOST_BARS = 60
 OURS, THEIRS, TEXT, RULE = "#1f5fa8", "#6b7178", "#101418", "#c9ced6"
 
 STYLE = """
@@ -98,7 +100,20 @@ def source(name, rows):
         else:
             made.others.append(row)
     made.groups = list(groups.values())
+    made.groups += fastest(made.others)
     return made
+
+
+def fastest(rows):
+    """Rows that have dlpark and its peers side by side, as multiples of a floor: each gets its ratio to the fastest peer, and
+    where they are not too many for one, a plot has them."""
+    group = Group("dlpark, as a multiple of the fastest peer", [("the fastest peer", 0.0, 1.0, [])])
+    for row in rows:
+        peers = [row[key] for key in SIDE_BY_SIDE if isinstance(row.get(key), (int, float)) and row[key] > 0]
+        if peers and row.get("dlpark", 0) > 0:
+            row["of the fastest peer"] = ratio = round(row["dlpark"] / min(peers), 3)
+            group.cases.append((str(row.get("case", f"{row.get('from')} to {row.get('to')}")), 0.0, ratio, []))
+    return [group] if 1 < len(group.cases) <= MOST_BARS else []
 
 
 # ---- Writing ----
@@ -144,7 +159,7 @@ def plot(group, note=""):
 
 def theirs(name):
     """Whether a case is a peer's, or a floor, by its name."""
-    return name.startswith(PEERS)
+    return name.startswith((*PEERS, "the fastest"))
 
 
 def table(group):
@@ -154,7 +169,8 @@ def table(group):
             f"{'ok' if target['ok'] else 'missed'}: {target['ratio']:.2f} of {target['against']} (at most {target['at_most']:.2f})"
             for target in targets
         )
-        cells = f"<td class=number>{time_text(median)}</td><td class=number>{ratio:.2f}</td><td>{html.escape(verdicts)}</td>"
+        shown = time_text(median) if median else ""
+        cells = f"<td class=number>{shown}</td><td class=number>{ratio:.2f}</td><td>{html.escape(verdicts)}</td>"
         lines.append(f"<tr><td>{html.escape(name)}</td>{cells}</tr>")
     return "\n".join([*lines, "</table>"])
 

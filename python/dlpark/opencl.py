@@ -18,6 +18,7 @@ takes both. The loader of OpenCL is found when a function is first called; PyOpe
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, SupportsIndex
@@ -83,7 +84,7 @@ def from_buffer(
     Raises
     ------
     TypeError
-        `buffer` is no buffer, or `dtype` none that DLPack has.
+        `buffer` is no buffer, or one of a memory pool, or `dtype` none that DLPack has.
     BufferError
         Elements outside of the buffer, no such buffer, or one that kernels may only write.
     RuntimeError
@@ -93,6 +94,9 @@ def from_buffer(
     --------
     to_buffer : the other way.
     """
+    pooled = getattr(sys.modules.get("pyopencl._cl"), "PooledBuffer", None)
+    if pooled is not None and isinstance(buffer, pooled):
+        raise TypeError("buffer is of a memory pool, which gives it to others while the tensor uses it: allocate a pyopencl.Buffer")
     number, name = _handle(buffer, "buffer"), _dtype_parts(dtype)[0]
     begin = operator.index(offset)
     if begin < 0:

@@ -68,6 +68,16 @@ def references(cl, buffer, expected):
 
 
 @partner
+def test_a_pools_buffer_would_be_used_twice(cl, queue):
+    """Its reference keeps the memory, and the pool gives that to the next one all the same."""
+    from pyopencl import tools
+
+    pooled = tools.MemoryPool(tools.ImmediateAllocator(queue)).allocate(96)
+    with pytest.raises(TypeError, match="buffer is of a memory pool"):
+        dlpark.opencl.from_buffer(pooled, "float32", 24)
+
+
+@partner
 def test_a_buffer_is_a_tensor_that_keeps_it(cl, queue, buffer):
     tensor = dlpark.opencl.from_buffer(buffer, np.float32, NUMBERS.shape)
     assert (tensor.device, tensor.shape, tensor.dtype, tensor.readonly) == ("opencl:0", (4, 6), "float32", False)
