@@ -13,6 +13,7 @@ import pytest
 
 LIBRARY = pathlib.Path(os.environ.get("DLPARK_FAKECUDA") or pathlib.Path(os.environ["DLPARK_PROBE"]).parent / "fakecuda" / "libcuda.so.1")
 os.environ["DLPARK_CUDA_LIBRARY"] = str(LIBRARY)  # before anything opens a driver
+HIP_LIBRARY = LIBRARY.parents[1] / "fakehip" / "libamdhip64.so.6"  # over the same fake driver
 sys.path += [os.environ["DLPARK_PROBE"], str(pathlib.Path(__file__).parents[1] / "python")]
 
 AT_ONCE, OLDEST_FIRST, NEWEST_FIRST, NEEDED_ONLY, SHUFFLED = range(5)
