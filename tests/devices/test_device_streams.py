@@ -101,6 +101,9 @@ def test_copies_come_after_the_producers_work(driver, order):
     assert driver.bytes_of(there) == DATA[::-1]
     driver.write(producer, taken, DATA[::-1])
     assert dlpark.from_dlpack(taken.__dlpack__(dl_device=(1, 0), max_version=(1, 3))).tobytes() == DATA[::-1]
+    driver.write(producer, taken, DATA)
+    unordered = taken.__dlpack__(dl_device=(1, 0), stream=-1, max_version=(1, 3))  # of the consumer's streams
+    assert dlpark.from_dlpack(unordered).tobytes() == DATA
 
 
 # ---- The current stream ----

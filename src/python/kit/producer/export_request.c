@@ -165,6 +165,16 @@ static int export_order_default(const dlpark__py_export_request *request, DLDevi
     return -1;
 }
 
+static int export_order(const dlpark__py_export_request *request, DLDevice device, dlpark_stream stream)
+{
+    if (request->order == NULL)
+        return export_order_default(request, device, stream);
+    if (request->order(request->self, device, stream) == 0)
+        return 0;
+    dlpark__py_error_require("order", request->self);
+    return -1;
+}
+
 static int export_make_ready(const dlpark__py_export_request *request, DLDevice device)
 {
     dlpark_stream stream;
@@ -176,13 +186,9 @@ static int export_make_ready(const dlpark__py_export_request *request, DLDevice 
         return 0;
     if (stream.kind == DLPARK_STREAM_UNSAID)
         stream.kind = DLPARK_STREAM_DEFAULT;
-    if (request->order == NULL)
-        return export_order_default(request, device, stream);
-    if (request->order(request->self, device, stream) == 0)
-        return 0;
-    dlpark__py_error_require("order", request->self);
-    return -1;
+    return export_order(request, device, stream);
 }
+
 /* ---- The tensor ---- */
 
 /* Whether memory on `from` can be described as on `to` without moving a byte. */
@@ -221,7 +227,7 @@ static inline int export_share(dlpark_tensor *tensor, dlpark_tensor *out)
 }
 
 /* A copy elsewhere, or on a device. The data is ready on the consumer's stream, or, as the request names none, on the
- * default one. */
+ * default one; a consumer that wants no order has one for the copy all the same. */
 static int export_move(const dlpark_tensor *tensor, const dlpark__py_export_request *request, DLDevice to,
                        dlpark_tensor *out)
 {
@@ -234,6 +240,11 @@ static int export_move(const dlpark_tensor *tensor, const dlpark__py_export_requ
         return dlpark__py_raise_device_copy(view.device, to);
     if (dlpark__py_stream_read(view.device, request->stream, &ready) < 0)
         return -1;
+    if (ready.kind == DLPARK_STREAM_NO_SYNC && dlpark_device_has_streams(view.device)) {
+        ready = (dlpark_stream){DLPARK_STREAM_DEFAULT, NULL};
+        if (export_order(request, view.device, ready) < 0)
+            return -1;
+    }
     if (dlpark__py_move(&view, ready, to, out, &err) == DLPARK_OK)
         return 0;
     dlpark_name from_name = dlpark_device_name(view.device);
