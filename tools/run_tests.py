@@ -221,14 +221,19 @@ def pytest(stage, *arguments, tests="tests/python", env=None, before=(), part=""
     return results
 
 
-# Counts every reference and block in its process, which the threads of loaded frameworks change: it gets one of its own.
-STEADY = ROOT / "tests" / "python" / "test_steady.py"
+# Each gets a process of its own. The first counts every reference and block in it, which the threads of loaded frameworks
+# change; PoCL brings an LLVM, and dies beside those of the frameworks.
+ALONE = [ROOT / "tests" / "python" / f"test_{name}.py" for name in ("steady", "opencl")]
 
 
-def pytest_and_steady(stage, *arguments, env):
+def pytest_alone(stage, *arguments, env):
+    return [result for file in ALONE for result in pytest(stage, *arguments, tests=str(file), env=env, part=f"-{file.stem}")]
+
+
+def pytest_together(stage, *arguments, env):
     """tests/python in one process, but what needs one of its own."""
-    results = pytest(stage, *arguments, f"--ignore={STEADY}", env=env)
-    return results + pytest(stage, *arguments, tests=str(STEADY), env=env, part="-steady")
+    results = pytest(stage, *arguments, *(f"--ignore={file}" for file in ALONE), env=env)
+    return results + pytest_alone(stage, *arguments, env=env)
 
 
 def pytest_devices(stage, *, env):
@@ -240,16 +245,16 @@ def pytest_side_by_side(stage, *arguments, env):
     """tests/python in as many processes as there are processors, each with some of the files.
 
     The others are told to it as ignored: a file that is named is run even where conftest.py says that it is not."""
-    files = sorted(file for file in (ROOT / "tests" / "python").glob("test_*.py") if file != STEADY)
+    files = sorted(file for file in (ROOT / "tests" / "python").glob("test_*.py") if file not in ALONE)
     count = min(int(JOBS), 4)
 
     def part(i):
-        others = [f"--ignore={file}" for file in [STEADY, *files] if file not in files[i::count]]
+        others = [f"--ignore={file}" for file in [*ALONE, *files] if file not in files[i::count]]
         return pytest(stage, *arguments, *others, env=env, part=f"-{i}")
 
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         results = [result for results in pool.map(part, range(count)) for result in results]
-    return results + pytest(stage, *arguments, tests=str(STEADY), env=env, part="-steady")
+    return results + pytest_alone(stage, *arguments, env=env)
 
 
 # ---- The stages ------------------------------------------------------------------------------------------------------
@@ -371,7 +376,7 @@ def stage_python(stage):
     """The wheel, installed, and the Python tests."""
     site = installed(stage)
     env = {**site_environment(site), **real_files(stage), "DLPARK_PROBE": str(build_probe(stage))}
-    return pytest_and_steady(stage, env=env) + pytest_devices(stage, env=env)
+    return pytest_together(stage, env=env) + pytest_devices(stage, env=env)
 
 
 def real_files(stage):
