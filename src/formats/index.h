@@ -1,6 +1,6 @@
 /*
  * What every format is read into: one entry a tensor, in the order of the bytes, and the texts beside them. Small, as
- * there may be millions: 32 bytes a tensor, 4 or 8 an extent, 11 to 21 for its name's place in the table.
+ * there may be millions: 32 bytes a tensor, 4 or 8 an extent, 12, or 9 of very many, for its name's place in the table.
  */
 #ifndef DLPARK_FORMATS_INDEX_H
 #define DLPARK_FORMATS_INDEX_H

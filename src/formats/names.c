@@ -21,6 +21,8 @@
 /* Slots are asked for so many items before they are filled: they lie anywhere, and each would be waited for. */
 #define NAMES_AHEAD 8
 
+#define NAMES_MANY ((size_t)1 << 19)
+
 /* ---- The hash ---- */
 
 /* The two halves of a product of 128 bits, folded. */
@@ -106,14 +108,13 @@ void dlpark__names_choose_keys(dlpark__names *names, const void *somewhere)
 
 bool dlpark__names_begin_keyed(dlpark__names *names, const char *text, const void *items, size_t step, size_t count)
 {
-    size_t slots = 8;
+    /* A third of the slots is empty; of very many an eighth, as memory counts more then. One is in any case. */
+    size_t slots = 8 + (count <= NAMES_MANY ? count / 2 * 3 : count / 7 * 8);
 
-    while (slots / 4 * 3 < count)
-        slots *= 2;
     names->text = text;
     names->items = items;
     names->step = step;
-    names->mask = slots - 1;
+    names->nslots = slots;
     names->slots = calloc(slots, sizeof *names->slots);
     return names->slots != NULL;
 }
@@ -147,7 +148,7 @@ static inline int64_t names_number(uint64_t slot)
 
 static inline uint64_t names_tag(uint32_t hash)
 {
-    return (uint64_t)(hash >> 22) << NAMES_TAG_SHIFT;
+    return (uint64_t)(hash & 1023) << NAMES_TAG_SHIFT; /* its upper bits say the slot */
 }
 
 /* Of a short text the item is not looked at: it would be waited for. */
@@ -163,13 +164,19 @@ static inline bool names_is(const dlpark__names *names, uint64_t slot, const cha
     return length == nbytes && (nbytes == 0 || memcmp(names->text + at, text, nbytes) == 0);
 }
 
+/* Where the texts of a hash begin. */
+static inline size_t names_first(const dlpark__names *names, uint32_t hash)
+{
+    return (size_t)((uint64_t)hash * names->nslots >> 32);
+}
+
 /* The slot with this text, or the empty one where it belongs. */
 static inline size_t names_slot(const dlpark__names *names, const char *text, size_t nbytes, uint32_t hash)
 {
     uint64_t tag = names_tag(hash);
-    size_t at = hash & names->mask;
+    size_t at = names_first(names, hash);
 
-    for (uint64_t slot; (slot = names->slots[at]) != 0; at = (at + 1) & names->mask)
+    for (uint64_t slot; (slot = names->slots[at]) != 0; at = at + 1 < names->nslots ? at + 1 : 0)
         if ((slot & NAMES_TAG_MASK) == tag && names_is(names, slot, text, nbytes))
             break;
     return at;
@@ -201,7 +208,7 @@ int64_t dlpark__names_fill(dlpark__names *names, const uint32_t *hashes, size_t 
 {
     for (; item < count; item++) {
         size_t ahead = item + NAMES_AHEAD < count ? item + NAMES_AHEAD : item;
-        __builtin_prefetch(&names->slots[hashes[ahead] & names->mask], 1);
+        __builtin_prefetch(&names->slots[names_first(names, hashes[ahead])], 1);
         if (names_put(names, item, hashes[item]) >= 0)
             return (int64_t)item;
     }

@@ -24,7 +24,7 @@ typedef struct dlpark__names {
     size_t step;
     uint64_t
         *slots; /* 0: empty; else the item's number and 1, above it some bits of the hash, and where its text begins */
-    size_t mask;
+    size_t nslots;
     uint64_t keys[2];
 } dlpark__names;
 
