@@ -3,14 +3,8 @@
  * other two choose between what it found in four parts of the table.
  */
 #define TABLE_TARGET __attribute__((target("avx2")))
-#define TABLE_STEP(name)                                                                                               \
-    TABLE_TARGET void name(const dlpark__cast_params *params, unsigned char *to, const unsigned char *from,            \
-                           size_t count)
 #define TABLE_LANES 32
-#define TABLE_EACH(nbytes)                                                                                             \
-    for (size_t all = count; count >= TABLE_LANES; dlpark__cast_back(&to, &from, &count, all, TABLE_LANES, nbytes, 1)) \
-        for (; count >= TABLE_LANES;                                                                                   \
-             count -= TABLE_LANES, to += (nbytes)*TABLE_LANES, from += TABLE_LANES, DLPARK__CAST_ASK_AHEAD(from))
+#include "cast_table.h"
 
 /* 64 bytes in registers, each part in both halves of one. */
 typedef struct avx2_table {

@@ -6,14 +6,8 @@
 #include <string.h>
 
 #define TABLE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi")))
-#define TABLE_STEP(name)                                                                                               \
-    TABLE_TARGET void name(const dlpark__cast_params *params, unsigned char *to, const unsigned char *from,            \
-                           size_t count)
 #define TABLE_LANES 64
-#define TABLE_EACH(nbytes)                                                                                             \
-    for (size_t all = count; count >= TABLE_LANES; dlpark__cast_back(&to, &from, &count, all, TABLE_LANES, nbytes, 1)) \
-        for (; count >= TABLE_LANES;                                                                                   \
-             count -= TABLE_LANES, to += (nbytes)*TABLE_LANES, from += TABLE_LANES, DLPARK__CAST_ASK_AHEAD(from))
+#include "cast_table.h"
 
 /* 256 bytes in registers. */
 typedef struct vbmi_table {
