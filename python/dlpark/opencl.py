@@ -35,13 +35,18 @@ def _handle(object_: Any, what: str) -> int:
     """The number that PyOpenCL knows an object by, or that number itself."""
     number = getattr(object_, "int_ptr", object_)
     try:
+        if isinstance(number, bool):
+            raise TypeError
         return operator.index(number)
     except TypeError:
         raise TypeError(f"{what} is a {type(object_).__name__}, expected an object of PyOpenCL or a handle") from None
 
 
 def _integers(values: Any) -> tuple[int, ...]:
-    return (operator.index(values),) if hasattr(values, "__index__") else tuple(operator.index(value) for value in values)
+    try:
+        return (operator.index(values),)
+    except TypeError:  # an array has __index__ too
+        return tuple(operator.index(value) for value in values)
 
 
 def _capsule(tensor: Any) -> Any:
@@ -64,7 +69,8 @@ def from_buffer(
     Parameters
     ----------
     buffer : pyopencl.Buffer or int
-        Or anything else with ``int_ptr``; a number is the ``cl_mem`` itself.
+        Or anything else with ``int_ptr``; a number is the ``cl_mem`` itself, which OpenCL believes: one that is no buffer
+        ends the process.
     dtype : dtype
         Of any library, or a name.
     shape : int or iterable of int
@@ -99,8 +105,8 @@ def from_buffer(
         raise TypeError("buffer is of a memory pool, which gives it to others while the tensor uses it: allocate a pyopencl.Buffer")
     number, name = _handle(buffer, "buffer"), _dtype_parts(dtype)[0]
     begin = operator.index(offset)
-    if begin < 0:
-        raise ValueError(f"offset is {begin}, expected 0 or more bytes")
+    if not 0 <= begin < 1 << 64:
+        raise ValueError(f"offset is {begin}, expected 0 to 2**64 - 1 bytes")
     distances = None if strides is None else _integers(strides)
     from . import _opencl
 

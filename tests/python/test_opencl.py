@@ -138,6 +138,8 @@ def test_read_only_by_request(buffer):
         (("float32", (1,) * 65), {}, ValueError, "shape has 65 entries, expected at most 64"),
         (("float32", -1), {}, (BufferError, ValueError), "-1"),
         (("float32", 3), {"offset": -4}, ValueError, "offset is -4"),
+        (("float32", 3), {"offset": 1 << 64}, ValueError, "offset is 18446744073709551616"),
+        (("float32", 3), {"offset": (1 << 64) - 4}, BufferError, "18446744073709551612"),
         (("float32", 3.5), {}, TypeError, "float"),
         (("float33", 3), {}, TypeError, "float33"),
     ],
@@ -154,6 +156,14 @@ def test_what_is_no_buffer_is_refused(queue):
         dlpark.opencl.from_buffer(NUMBERS, "float32", 3)
     with pytest.raises(ValueError, match="mem is NULL"):
         dlpark.opencl.from_buffer(0, "float32", 3)
+    with pytest.raises(TypeError, match="buffer is a bool"):
+        dlpark.opencl.from_buffer(True, "float32", 3)
+
+
+@partner
+def test_a_shape_may_be_an_array(buffer):
+    assert dlpark.opencl.from_buffer(buffer, "float32", np.array([4, 6])).shape == (4, 6)
+    assert dlpark.opencl.from_buffer(buffer, "float32", np.int64(3)).shape == (3,)
 
 
 # ---- Out of dlpark ----

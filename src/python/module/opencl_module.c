@@ -87,22 +87,23 @@ static PyObject *opencls_share(PyObject *module, PyObject *args)
     int64_t shape[DLPARK_MAX_NDIM], strides[DLPARK_MAX_NDIM];
     dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
     dlpark_tensor_desc desc = {.ndim = 0};
-    unsigned long long byte_offset;
-    PyObject *handle, *shape_tuple, *strides_tuple;
+    PyObject *handle, *shape_tuple, *strides_tuple, *byte_offset;
     const char *dtype;
     int readonly;
     dlpark_error err;
 
     (void)module;
-    if (opencl == NULL || !PyArg_ParseTuple(args, "O!sO!OKp:share", &PyLong_Type, &handle, &dtype, &PyTuple_Type,
-                                            &shape_tuple, &strides_tuple, &byte_offset, &readonly))
+    if (opencl == NULL || !PyArg_ParseTuple(args, "O!sO!OO!p:share", &PyLong_Type, &handle, &dtype, &PyTuple_Type,
+                                            &shape_tuple, &strides_tuple, &PyLong_Type, &byte_offset, &readonly))
         return NULL;
     void *mem = PyLong_AsVoidPtr(handle);
     if (mem == NULL && PyErr_Occurred())
         return NULL;
     if (opencls_layout(shape_tuple, strides_tuple, shape, strides, &desc) < 0)
         return NULL;
-    desc.byte_offset = byte_offset;
+    desc.byte_offset = PyLong_AsUnsignedLongLong(byte_offset);
+    if (desc.byte_offset == UINT64_MAX && PyErr_Occurred())
+        return NULL;
     desc.flags = readonly ? DLPARK_TENSOR_READ_ONLY : 0;
     dlpark_status status = dlpark_dtype_parse(dtype, &desc.dtype, &err);
     if (status == DLPARK_OK)
