@@ -42,8 +42,9 @@ typedef struct dlpark_py_exchange {
     /** Optional: the stream on which the library works now. 0, or -1 with an exception. Without it NULL. */
     int (*current_stream)(DLDevice device, void **out);
     /** Optional: makes the object's data ready on a consumer's stream, the default one or another; 0, or -1 with an
-     * exception. Without it the data is taken to be ready on the default stream, and another one is made to wait for that
-     * by the driver, as the module dlpark knows it; where it does not, such a request is a BufferError. */
+     * exception. Who takes the object by the table comes after `current_stream`, and the data is made ready on that first.
+     * Without it the data is taken to be ready on the default stream, and another one is made to wait for that by the
+     * driver, as the module dlpark knows it; where it does not, such a request is a BufferError. */
     int (*order)(PyObject *self, DLDevice device, dlpark_stream consumer);
 } dlpark_py_exchange;
 

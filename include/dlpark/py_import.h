@@ -87,8 +87,8 @@ typedef struct dlpark_py_origin {
     uint32_t path;   /**< DLPARK_PY_PATH_* */
     bool is_copied;  /**< the memory was made for this import */
     bool has_stream; /**< `stream` is known */
-    void *stream; /**< where the data is ready: the producer's current stream when the tensor was taken by the exchange
-                                      table; the stream that `__dlpack__` was asked for, where that has a handle */
+    void *stream; /**< borrowed: where the data is ready. The producer's current stream when the tensor was taken by the
+                        exchange table, the one that an interface names, or the one that `__dlpack__` was asked for */
 } dlpark_py_origin;
 
 /**

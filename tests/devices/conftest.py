@@ -16,6 +16,8 @@ os.environ["DLPARK_CUDA_LIBRARY"] = str(LIBRARY)  # before anything opens a driv
 HIP_LIBRARY = LIBRARY.parents[1] / "fakehip" / "libamdhip64.so.6"  # over the same fake driver
 sys.path += [os.environ["DLPARK_PROBE"], str(pathlib.Path(__file__).parents[1] / "python")]
 
+import dlpark  # noqa: E402
+
 AT_ONCE, OLDEST_FIRST, NEWEST_FIRST, NEEDED_ONLY, SHUFFLED = range(5)
 KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -103,9 +105,35 @@ def address_of(tensor):
     return tensor.__cuda_array_interface__["data"][0]
 
 
+class Only:
+    """What __cuda_array_interface__ says, and nothing else: the memory is ready on a stream."""
+
+    def __init__(self, tensor, stream):
+        self.tensor = tensor
+        self.__cuda_array_interface__ = {**tensor.__cuda_array_interface__, "stream": stream}
+
+
+class Foreign:
+    """A producer that is not dlpark's."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+        self.asked = []
+
+    def __dlpack__(self, **keywords):
+        self.asked.append(keywords.get("stream"))
+        return self.tensor.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
 @pytest.fixture(scope="session")
 def loaded():
-    return Driver(LIBRARY)
+    driver = Driver(LIBRARY)
+    for device in ("cuda:0", "cuda:1"):
+        dlpark.empty(1, device=device)  # dlpark keeps the primary contexts from now on, and streams live in them
+    return driver
 
 
 @pytest.fixture

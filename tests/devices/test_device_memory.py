@@ -50,7 +50,7 @@ def test_there_and_back(driver, numbers, device, key):
     assert (there.device, there.shape, there.is_copied, there.readonly) == (device, source.shape, True, False)
     back = there.to("cpu")
     np.testing.assert_array_equal(back.numpy(), source)
-    assert back.is_copied and back.device == "cpu"
+    assert back.is_copied == (device != "cuda_host") and back.device == "cpu"  # which is the host's too
 
 
 def test_parts_of_device_memory_come_back_as_parts(driver, numbers):
@@ -75,6 +75,30 @@ def test_the_same_device_is_no_copy_unless_asked(driver, numbers):
     assert address_of(again) != address_of(there) and driver.bytes_of(again) == numbers.tobytes()
     with pytest.raises(dlpark.DeviceCopyError, match="cuda:0.*cpu.*copy=False"):
         there.to("cpu", copy=False)
+
+
+def test_page_locked_memory_is_the_hosts_too(driver, numbers):
+    """to() shares it, as from_dlpack() and __dlpack__ do; a copy that is asked for stays in the kind that is asked for."""
+    there = dlpark.from_dlpack(numbers).to("cuda_host")
+    address = there.numpy().__array_interface__["data"][0]
+    for here in (there.to("cpu"), there.to("cpu", copy=False), dlpark.from_dlpack(there, device="cpu", copy=False)):
+        assert (here.device, here.is_copied, here.numpy().__array_interface__["data"][0]) == ("cpu", False, address)
+    for copied, device in (
+        (there.to("cpu", copy=True), "cpu"),
+        (dlpark.from_dlpack(there, device="cpu", copy=True), "cpu"),
+        (dlpark.from_dlpack(there, device="cuda_host", copy=True), "cuda_host"),
+        (dlpark.from_dlpack(there, copy=True), "cuda_host"),
+        (there.to("cuda_host", copy=True), "cuda_host"),
+    ):
+        assert (copied.device, copied.is_copied) == (device, True) and copied.numpy().__array_interface__["data"][0] != address
+        np.testing.assert_array_equal(copied.numpy(), numbers)
+
+
+def test_a_failed_copy_names_the_device(driver, numbers):
+    there = dlpark.from_dlpack(numbers).to("cuda:1")
+    driver.fail(1, function="cuMemcpyDtoHAsync_v2")
+    with pytest.raises(RuntimeError, match="^cuda:1: "):
+        there.to("cpu")
 
 
 def test_elements_of_every_width(driver):

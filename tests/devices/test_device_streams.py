@@ -1,13 +1,10 @@
 """Which work comes after which: the fake runs what is queued as late, and in as odd an order, as CUDA's model allows."""
 
-import ctypes
-import threading
-
 import dlpark
 import hostile
 import hostile_table
 import pytest
-from conftest import NEEDED_ONLY, NEWEST_FIRST, OLDEST_FIRST, address_of
+from conftest import NEEDED_ONLY, NEWEST_FIRST, OLDEST_FIRST, Foreign, Only, address_of
 
 ORDERS = [OLDEST_FIRST, NEWEST_FIRST, NEEDED_ONLY]
 DATA = bytes(range(48))
@@ -65,14 +62,6 @@ def test_a_tensor_that_came_on_a_stream_is_ready_there(driver, order, consumer_i
     assert taken_on(driver, taken, consumer) == DATA
 
 
-class Only:
-    """What __cuda_array_interface__ says, and nothing else: the memory is ready on a stream."""
-
-    def __init__(self, tensor, stream):
-        self.tensor = tensor
-        self.__cuda_array_interface__ = {**tensor.__cuda_array_interface__, "stream": stream}
-
-
 def test_calls_of_the_driver(driver):
     """Six for an ordered hand-over, none on the same stream."""
     given = fresh()
@@ -106,87 +95,6 @@ def test_copies_come_after_the_producers_work(driver, order):
     assert dlpark.from_dlpack(unordered).tobytes() == DATA
 
 
-# ---- The current stream ----
-
-
-def current(device_type=2, device_id=0):
-    """What the exchange table of Tensor says."""
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = pointer(dlpark.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
-    entries = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
-    # version (8 bytes), prev_api, allocator, from_py, to_py, dltensor_from_py, current_work_stream
-    ask = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))(entries[6])
-    out = ctypes.c_void_p()
-    assert ask(device_type, device_id, ctypes.byref(out)) == 0
-    return out.value or 0
-
-
-def test_the_current_stream_is_told_by_the_table(driver):
-    one, other = driver.stream(), driver.stream(1)
-    assert current() == 0
-    with dlpark.stream(one) as entered, dlpark.stream(other, "cuda:1"):
-        assert (current(), current(2, 1)) == (one, other)
-        with dlpark.stream(2):
-            assert current() == 2  # the thread's own
-        assert current() == one and entered.__cuda_stream__() == (0, one)
-    assert (current(), current(2, 1)) == (0, 0)
-
-
-def test_each_thread_has_its_own(driver):
-    one = driver.stream()
-    seen = []
-    with dlpark.stream(one):
-        thread = threading.Thread(target=lambda: seen.append(current()))
-        thread.start()
-        thread.join()
-        assert (current(), seen) == (one, [0])
-
-
-def test_objects_with_cuda_stream_are_streams(driver):
-    one = driver.stream()
-
-    class Stream:
-        def __cuda_stream__(self):
-            return 0, one
-
-    with dlpark.stream(Stream()) as entered:
-        assert current() == one
-        with dlpark.stream(entered, "cuda:1"):
-            assert current(2, 1) == one
-    given = dlpark.empty(3, device="cuda:0")
-    given.__dlpack__(stream=Stream())
-
-
-def test_what_is_no_stream(driver):
-    for stream, device, message in [
-        (0, "cuda:0", "0"),
-        (-1, "cuda:0", "no stream to work on"),
-        ("x", "cuda:0", "expected"),
-        (3, "cpu", "streams are set of CUDA's and ROCm's devices"),
-        (3, "metal:0", "streams are set of"),
-        (1, "rocm:0", "1"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            dlpark.stream(stream, device).__enter__()
-    assert current() == 0
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_inside_of_the_block_imports_are_ready_on_it(driver, order):
-    """A producer's __dlpack__ is asked for it."""
-    given = fresh()
-    consumer, seen = driver.stream(), []
-    driver.schedule(order)
-    driver.write(None, given, DATA)
-    with dlpark.stream(consumer):
-        producer = Foreign(given)
-        taken = dlpark.from_dlpack(producer)
-    driver.read(consumer, taken, seen)
-    driver.library.fake_drain()
-    assert producer.asked == [consumer] and seen == [DATA]
-
-
 @pytest.mark.parametrize("order", ORDERS)
 def test_what_was_taken_on_a_stream_is_given_out_ready(driver, order):
     given = fresh()
@@ -198,21 +106,6 @@ def test_what_was_taken_on_a_stream_is_given_out_ready(driver, order):
     assert taken_on(driver, taken, consumer) == DATA
     driver.write(producer, taken, DATA[::-1])
     assert taken_on(driver, taken, None) == DATA[::-1]
-
-
-class Foreign:
-    """A producer that is not dlpark's."""
-
-    def __init__(self, tensor):
-        self.tensor = tensor
-        self.asked = []
-
-    def __dlpack__(self, **keywords):
-        self.asked.append(keywords.get("stream"))
-        return self.tensor.__dlpack__(**keywords)
-
-    def __dlpack_device__(self):
-        return self.tensor.__dlpack_device__()
 
 
 # ---- By the exchange table ----

@@ -256,9 +256,6 @@ PyObject *dlpark__py_export(dlpark__py_state *state, dlpark_tensor *tensor, dlpa
 int dlpark__py_lend(dlpark__py_state *state, PyObject *object, const dlpark__py_type *entry,
                     const dlpark_py_options *options, dlpark_view *view, DLManagedTensorVersioned **managed);
 
-/* What a dlpark.Tensor holds: of an object whose type's route is OWN. */
-dlpark_tensor *dlpark__py_own_tensor(const dlpark__py_state *state, PyObject *object);
-
 /* ---- import_fit.c ---- */
 
 /* Whether the host may read the memory now, without waiting for a device. */
@@ -316,9 +313,8 @@ int dlpark__py_stream_read(DLDevice device, PyObject *object, dlpark_stream *out
  * on the host whatever is wanted, elsewhere where there is nothing to say. *failed on an exception. */
 PyObject *dlpark__py_stream_write(DLDevice device, PyObject *wanted, bool *failed);
 
-/* Notes where the data of a producer is ready that was asked for the stream `wanted`: on that one, and no other, where it
- * has a handle. Cannot fail. */
-void dlpark__py_stream_note(DLDevice device, PyObject *wanted, dlpark_py_origin *origin);
+/* Notes the stream on which data is ready, where it has a handle. */
+void dlpark__py_origin_note(dlpark_py_origin *origin, dlpark_stream ready);
 
 /* ---- capsule.c ---- */
 

@@ -46,7 +46,8 @@ dlpark_stream dlpark__py_current_stream(DLDevice device)
 
 dlpark_stream dlpark__py_stream_of_native(DLDevice device, void *native)
 {
-    bool is_cuda = device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged;
+    bool is_cuda =
+        device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged || device.device_type == kDLCUDAHost;
     uintptr_t number = (uintptr_t)native;
 
     if (number == 0 || (is_cuda && number == 1))

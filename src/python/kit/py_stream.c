@@ -143,16 +143,8 @@ PyObject *dlpark__py_stream_write(DLDevice device, PyObject *wanted, bool *faile
     return number;
 }
 
-void dlpark__py_stream_note(DLDevice device, PyObject *wanted, dlpark_py_origin *origin)
+void dlpark__py_origin_note(dlpark_py_origin *origin, dlpark_stream ready)
 {
-    dlpark_stream stream;
-
-    if (dlpark__py_stream_read(device, wanted, &stream) != 0) {
-        PyErr_Clear(); /* another library's queue; it has been understood before */
-        return;
-    }
-    if (stream.kind == DLPARK_STREAM_UNSAID)
-        stream = dlpark__py_current_stream(device);
-    origin->has_stream = stream.kind == DLPARK_STREAM_HANDLE;
-    origin->stream = stream.handle;
+    origin->has_stream = ready.kind == DLPARK_STREAM_HANDLE;
+    origin->stream = origin->has_stream ? ready.handle : NULL;
 }

@@ -1,6 +1,9 @@
 /*
  * The drivers of CUDA and ROCm, and copies between what they and the host have.
  */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include <dlpark/cuda.h>
 #include <dlpark/hip.h>
 #include <dlpark/transfer.h>
@@ -8,9 +11,11 @@
 #include "arguments.h"
 #include "devices.h"
 
-/* Never closed: a driver stays loaded. Written under the GIL; where there is none, two threads find the same. */
+/* Found once, under the lock, and never closed: a driver stays loaded. */
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static dlpark_cuda devices_cuda;
 static dlpark_hip devices_hip;
+static atomic_bool devices_has_cuda, devices_has_hip;
 
 static bool devices_is_cuda(DLDevice device)
 {
@@ -29,42 +34,40 @@ bool dlpark__py_device_has_driver(DLDevice device)
 
 /* ---- Drivers ---- */
 
-static dlpark_status devices_open_cuda(dlpark_error *err)
+static dlpark_status devices_find(bool is_rocm, atomic_bool *has, dlpark_error *err)
 {
-    dlpark_cuda opened = DLPARK_CUDA_EMPTY;
+    dlpark_status status = DLPARK_OK;
 
-    if (devices_cuda.driver != NULL)
-        return DLPARK_OK;
-    DLPARK_TRY(dlpark_cuda_open(&opened, NULL, err));
-    devices_cuda = opened;
-    return DLPARK_OK;
-}
-
-static dlpark_status devices_open_hip(dlpark_error *err)
-{
-    dlpark_hip opened = DLPARK_HIP_EMPTY;
-
-    if (devices_hip.driver != NULL)
-        return DLPARK_OK;
-    DLPARK_TRY(dlpark_hip_open(&opened, NULL, err));
-    devices_hip = opened;
-    return DLPARK_OK;
+    (void)pthread_mutex_lock(&devices_lock);
+    if (!atomic_load_explicit(has, memory_order_acquire)) {
+        status = is_rocm ? dlpark_hip_open(&devices_hip, NULL, err) : dlpark_cuda_open(&devices_cuda, NULL, err);
+        atomic_store_explicit(has, status == DLPARK_OK, memory_order_release);
+    }
+    (void)pthread_mutex_unlock(&devices_lock);
+    return status;
 }
 
 static dlpark_status devices_open(DLDevice device, dlpark_error *err)
 {
-    return devices_is_rocm(device) ? devices_open_hip(err) : devices_open_cuda(err);
+    bool is_rocm = devices_is_rocm(device);
+    atomic_bool *has = is_rocm ? &devices_has_hip : &devices_has_cuda;
+
+    if (atomic_load_explicit(has, memory_order_acquire))
+        return DLPARK_OK;
+    PyThreadState *thread = PyEval_SaveThread(); /* a driver takes its time to begin */
+    dlpark_status status = devices_find(is_rocm, has, err);
+    PyEval_RestoreThread(thread);
+    return status;
 }
 
 PyObject *dlpark__py_raise_device(DLDevice device, const dlpark_error *err)
 {
     switch ((int)err->status) {
     case DLPARK_E_NOT_FOUND:
+    case DLPARK_E_FOREIGN:
         return PyErr_Format(PyExc_RuntimeError, "%s: %s", dlpark_device_name(device).text, err->message);
     case DLPARK_E_DEVICE:
         return PyErr_Format(PyExc_ValueError, "%s: %s", dlpark_device_name(device).text, err->message);
-    case DLPARK_E_FOREIGN:
-        return dlpark_py_raise(err);
     default:
         return dlpark__py_raise_value(err);
     }
@@ -101,6 +104,12 @@ static DLDevice devices_of_streams(DLDevice device)
     return device;
 }
 
+static dlpark_status devices_order(DLDevice device, dlpark_stream producer, dlpark_stream consumer, dlpark_error *err)
+{
+    return devices_is_rocm(device) ? dlpark_hip_order(&devices_hip, device, producer, consumer, err)
+                                   : dlpark_cuda_order(&devices_cuda, device, producer, consumer, err);
+}
+
 dlpark_status dlpark__py_device_order(DLDevice device, dlpark_stream producer, dlpark_stream consumer,
                                       dlpark_error *err)
 {
@@ -108,9 +117,10 @@ dlpark_status dlpark__py_device_order(DLDevice device, dlpark_stream producer, d
         return dlpark_error_set(err, DLPARK_E_DEVICE, "streams of %s are not known to dlpark",
                                 dlpark_device_name(device).text);
     DLPARK_TRY(devices_open(device, err));
-    device = devices_of_streams(device);
-    return devices_is_rocm(device) ? dlpark_hip_order(&devices_hip, device, producer, consumer, err)
-                                   : dlpark_cuda_order(&devices_cuda, device, producer, consumer, err);
+    PyThreadState *thread = PyEval_SaveThread(); /* a driver's lock may be held by who waits for the GIL */
+    dlpark_status status = devices_order(devices_of_streams(device), producer, consumer, err);
+    PyEval_RestoreThread(thread);
+    return status;
 }
 
 static dlpark_status devices_wait(DLDevice device, dlpark_stream stream, dlpark_error *err)
@@ -118,6 +128,17 @@ static dlpark_status devices_wait(DLDevice device, dlpark_stream stream, dlpark_
     device = devices_of_streams(device);
     return devices_is_rocm(device) ? dlpark_hip_wait(&devices_hip, device, stream, err)
                                    : dlpark_cuda_wait(&devices_cuda, device, stream, err);
+}
+
+/* The same for a source, with which this thread may have worked on its current stream. */
+static dlpark_status devices_wait_here(DLDevice device, dlpark_stream producer, dlpark_error *err)
+{
+    dlpark_stream current = dlpark__py_device_stream(device);
+
+    if (current.kind == DLPARK_STREAM_UNSAID)
+        return devices_wait(device, producer, err);
+    DLPARK_TRY(devices_order(devices_of_streams(device), producer, current, err));
+    return devices_wait(device, current, err);
 }
 
 /* ---- Copies ---- */
@@ -133,9 +154,9 @@ static dlpark_status devices_move(DLDevice driver, const dlpark_view *to, const 
     if (!to_device && !from_device) /* both are the host's to read */
         return dlpark_copy(to, from, err);
     if (from_device && to_device && !dlpark_device_equal(to->device, from->device))
-        DLPARK_TRY(devices_wait(from->device, producer, err)); /* the copy is on a stream of the other */
+        DLPARK_TRY(devices_wait_here(from->device, producer, err)); /* the copy is on a stream of the other */
     else if (from_device)
-        DLPARK_TRY(dlpark__py_device_order(from->device, producer, stream, err));
+        DLPARK_TRY(devices_order(devices_of_streams(from->device), producer, stream, err));
     DLPARK_TRY(devices_is_rocm(driver) ? dlpark_hip_copy(&devices_hip, to, from, stream, err)
                                        : dlpark_cuda_copy(&devices_cuda, to, from, stream, err));
     /* Whoever ends the source now need not know of the stream, and whoever takes the copy neither. */

@@ -32,9 +32,18 @@ PyObject *dlpark__py_raise_device(DLDevice device, const dlpark_error *err);
 /* The stream that dlpark.stream() has made this thread's current one; one that is unsaid where it has not. */
 dlpark_stream dlpark__py_device_stream(DLDevice device);
 
-/* _stream_set(device, stream): makes it the current one of this thread, and gives the one before: an integer, or None. */
+/* _stream_number(device, stream): a stream to work on, as an integer or None. */
+PyObject *dlpark__py_stream_number(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+extern const char dlpark__py_stream_number_doc[];
+
+/* _stream_set(device, stream): makes it the current one of this thread, and gives the one before. */
 PyObject *dlpark__py_stream_set(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 extern const char dlpark__py_stream_set_doc[];
+
+/* ---- tensor_protocol.c ---- */
+
+/* Makes this thread's current stream, if it has one of the device, wait for that on which a Tensor is ready. 0; -1. */
+int dlpark__py_tensor_make_ready(PyObject *self);
 
 /* ---- tensor_device.c ---- */
 

@@ -57,7 +57,7 @@ static int stream_put(DLDevice device, dlpark_stream stream)
     return 0;
 }
 
-/* As _stream_set() takes it. */
+/* None for one that is unsaid. */
 static PyObject *stream_object(DLDevice device, dlpark_stream stream)
 {
     int64_t number;
@@ -70,12 +70,55 @@ static PyObject *stream_object(DLDevice device, dlpark_stream stream)
     return PyLong_FromLongLong(number);
 }
 
+/* The two arguments of both functions. */
+static int stream_read(const char *function, PyObject *const *args, Py_ssize_t nargs, DLDevice *device,
+                       dlpark_stream *stream)
+{
+    if (nargs != 2) {
+        PyErr_Format(PyExc_TypeError, "%s() takes 2 arguments (%zd given)", function, nargs);
+        return -1;
+    }
+    if (dlpark__py_device(args[0], "device", device) < 0)
+        return -1;
+    *device = stream_device(*device);
+    if (!dlpark__py_device_has_driver(*device) || !dlpark_device_has_streams(*device)) {
+        PyErr_Format(PyExc_ValueError, "device is %s, and streams are set of CUDA's and ROCm's devices",
+                     dlpark_device_name(*device).text);
+        return -1;
+    }
+    if (dlpark__py_stream_read(*device, args[1], stream) < 0)
+        return -1;
+    if (stream->kind != DLPARK_STREAM_NO_SYNC)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "stream=-1 is no stream to work on");
+    return -1;
+}
+
+const char dlpark__py_stream_number_doc[] =
+    "_stream_number(device, stream, /)\n--\n\n"
+    "A stream on which to work, as an int; None: none is said.\n\n"
+    "Raises\n"
+    "------\n"
+    "ValueError\n"
+    "    It means nothing on the device, or the device has no streams that can be set.";
+
+PyObject *dlpark__py_stream_number(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    DLDevice device;
+    dlpark_stream stream;
+
+    (void)module;
+    if (stream_read("_stream_number", args, nargs, &device, &stream) < 0)
+        return NULL;
+    return stream_object(device, stream);
+}
+
 const char dlpark__py_stream_set_doc[] = "_stream_set(device, stream, /)\n--\n\n"
                                          "Make a stream this thread's current one of a device; None: there is none.\n\n"
                                          "Returns\n"
                                          "-------\n"
-                                         "tuple of int or None\n"
-                                         "    The one before, and the one that is current now, as numbers.";
+                                         "int or None\n"
+                                         "    The one before.";
 
 PyObject *dlpark__py_stream_set(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -83,24 +126,10 @@ PyObject *dlpark__py_stream_set(PyObject *module, PyObject *const *args, Py_ssiz
     dlpark_stream stream;
 
     (void)module;
-    if (nargs != 2)
-        return PyErr_Format(PyExc_TypeError, "_stream_set() takes 2 arguments (%zd given)", nargs);
-    if (dlpark__py_device(args[0], "device", &device) < 0)
+    if (stream_read("_stream_set", args, nargs, &device, &stream) < 0)
         return NULL;
-    device = stream_device(device);
-    if (!dlpark__py_device_has_driver(device) || !dlpark_device_has_streams(device))
-        return PyErr_Format(PyExc_ValueError, "device is %s, and streams are set of CUDA's and ROCm's devices",
-                            dlpark_device_name(device).text);
-    if (dlpark__py_stream_read(device, args[1], &stream) < 0)
-        return NULL;
-    if (stream.kind == DLPARK_STREAM_NO_SYNC)
-        return PyErr_Format(PyExc_ValueError, "stream=-1 is no stream to work on");
     PyObject *before = stream_object(device, dlpark__py_device_stream(device));
-    PyObject *now = before != NULL ? stream_object(device, stream) : NULL;
-    PyObject *pair = now != NULL ? PyTuple_Pack(2, before, now) : NULL;
-    if (pair != NULL && stream_put(device, stream) < 0)
-        Py_CLEAR(pair);
-    Py_XDECREF(before);
-    Py_XDECREF(now);
-    return pair;
+    if (before != NULL && stream_put(device, stream) < 0)
+        Py_CLEAR(before);
+    return before;
 }

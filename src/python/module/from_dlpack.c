@@ -1,6 +1,7 @@
 /*
  * The function dlpark.from_dlpack().
  */
+#include "devices.h"
 #include "module.h"
 
 #include <string.h>
@@ -114,6 +115,16 @@ static __attribute__((noinline)) PyObject *from_keywords(const module_state *sta
     return from_import(state, args[0], &options);
 }
 
+/* The Tensor itself. */
+static inline PyObject *from_own(PyObject *tensor)
+{
+    DLDevice device = ((tensor_object *)tensor)->tensor.managed->dl_tensor.device;
+
+    if (DLPARK_UNLIKELY(device.device_type != kDLCPU) && dlpark__py_tensor_make_ready(tensor) < 0)
+        return NULL;
+    return Py_NewRef(tensor);
+}
+
 PyObject *dlpark__py_from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *keyword_names)
 {
     const module_state *state = PyModule_GetState(module);
@@ -122,7 +133,7 @@ PyObject *dlpark__py_from_dlpack(PyObject *module, PyObject *const *args, Py_ssi
         return PyErr_Format(PyExc_TypeError, "from_dlpack() takes 1 positional argument (%zd given)", nargs);
     if (keyword_names != NULL)
         return from_keywords(state, args, nargs, keyword_names);
-    if (Py_IS_TYPE(args[0], state->tensor_type))
-        return Py_NewRef(args[0]); /* immutable */
+    if (Py_IS_TYPE(args[0], state->tensor_type)) /* immutable */
+        return from_own(args[0]);
     return from_import(state, args[0], NULL);
 }

@@ -190,6 +190,7 @@ static PyMethodDef module_functions[] = {
     {"from_dlpack", (PyCFunction)(void (*)(void))dlpark__py_from_dlpack, METH_FASTCALL | METH_KEYWORDS,
      module_from_dlpack_doc},
     {"empty", DLPARK__PY_METHOD(dlpark__py_empty), METH_FASTCALL | METH_KEYWORDS, dlpark__py_empty_doc},
+    {"_stream_number", DLPARK__PY_METHOD(dlpark__py_stream_number), METH_FASTCALL, dlpark__py_stream_number_doc},
     {"_stream_set", DLPARK__PY_METHOD(dlpark__py_stream_set), METH_FASTCALL, dlpark__py_stream_set_doc},
     {"_check_rules", dlpark__py_check_rules, METH_NOARGS, dlpark__py_check_rules_doc},
     {"_from_buffer", DLPARK__PY_METHOD(dlpark__py_from_buffer), METH_FASTCALL, dlpark__py_from_buffer_doc},

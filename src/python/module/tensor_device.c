@@ -98,8 +98,10 @@ const char dlpark__py_tensor_to_doc[] =
     "Returns\n"
     "-------\n"
     "Tensor\n"
-    "    A copy is compact in row-major order, writable, and ready when the call returns. It was made in the order of\n"
-    "    the stream that dlpark.stream() has made current, else of the default one.\n\n"
+    "    Of the same memory where that serves: page-locked memory is the host's too. A copy is compact in row-major\n"
+    "    order, writable, and ready when the call returns. It was made in the order of the stream that "
+    "dlpark.stream()\n"
+    "    has made current, else of the default one.\n\n"
     "Raises\n"
     "------\n"
     "DeviceCopyError\n"
@@ -115,6 +117,16 @@ const char dlpark__py_tensor_to_doc[] =
     ">>> t = dlpark.from_dlpack(np.zeros(2))\n"
     ">>> t.to('cpu') is t, t.to('cpu', copy=True) is t\n"
     "(True, False)";
+
+/* Page-locked memory as what it also is. */
+static PyObject *to_the_host(PyObject *self, const dlpark_view *view)
+{
+    PyObject *part = dlpark__py_tensor_part(self, view);
+
+    if (part != NULL) /* its header is new, and nobody else's */
+        ((tensor_object *)part)->tensor.managed->dl_tensor.device = DLPARK_DEVICE_CPU;
+    return part;
+}
 
 PyObject *dlpark__py_tensor_to(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *keyword_names)
 {
@@ -133,14 +145,17 @@ PyObject *dlpark__py_tensor_to(PyObject *self, PyObject *const *args, Py_ssize_t
         dlpark__py_device(values[0], "device", &device) < 0 || dlpark__py_read_copy(values[1], &copy) < 0)
         return NULL;
     dlpark__py_tensor_describe(self, &view);
-    if (dlpark_device_equal(device, view.device) && copy != DLPARK_PY_COPY_ALWAYS)
+    if (copy != DLPARK_PY_COPY_ALWAYS && dlpark_device_equal(device, view.device))
         return Py_NewRef(self);
+    if (copy != DLPARK_PY_COPY_ALWAYS && dlpark__py_is_host(view.device) &&
+        dlpark_device_equal(device, DLPARK_DEVICE_CPU))
+        return to_the_host(self, &view);
     if (copy == DLPARK_PY_COPY_NEVER) {
         (void)dlpark__py_raise_device_copy(view.device, device);
         return NULL;
     }
     dlpark_stream producer = dlpark__py_stream_of_native(view.device, origin->has_stream ? origin->stream : NULL);
     if (dlpark__py_device_copy(&view, producer, device, &made, &err) != DLPARK_OK)
-        return dlpark__py_raise_device(device, &err);
+        return dlpark__py_raise_device(dlpark__py_device_has_driver(device) ? device : view.device, &err);
     return dlpark__py_tensor_placed(self, &made);
 }

@@ -19,6 +19,15 @@
 static tensor_object *object_kept[OBJECT_MAX_KEPT + 1];
 static int object_kept_count;
 
+/* The default stream goes without saying. So does that of CUDA's threads, which is another one on each and cannot be kept: the
+ * default one waits for it by itself. */
+static DLPARK_COLD void object_keep_stream(tensor_object *self)
+{
+    dlpark_py_origin *origin = &self->origin;
+
+    dlpark__py_origin_note(origin, dlpark__py_stream_of_native(self->tensor.managed->dl_tensor.device, origin->stream));
+}
+
 /* Without the garbage collector, which would cost as much again: the deleter of a foreign tensor may hold Python objects,
  * but nobody outside can see them. */
 PyObject *dlpark__py_tensor_object_new(PyTypeObject *type, dlpark_tensor *tensor, const dlpark_py_origin *origin)
@@ -36,6 +45,8 @@ PyObject *dlpark__py_tensor_object_new(PyTypeObject *type, dlpark_tensor *tensor
     self->weak_references = NULL;
     self->tensor.managed = tensor->managed;
     self->origin = *origin;
+    if (DLPARK_UNLIKELY(origin->has_stream))
+        object_keep_stream(self);
     tensor->managed = NULL;
     return (PyObject *)self;
 }

@@ -32,18 +32,35 @@ static DLPARK_COLD int protocol_refuse_order(DLDevice device, dlpark_stream cons
     return -1;
 }
 
-/* Unless it is known on what stream the data is ready, it was imported for the default one. */
+static bool protocol_is_same(dlpark_stream one, dlpark_stream other)
+{
+    return one.kind == other.kind && one.handle == other.handle;
+}
+
+/* Unless it is known on what stream the data is ready, it was imported for the default one. What this thread has done with
+ * the Tensor since may be on its current stream. */
 static int protocol_order(PyObject *self, DLDevice device, dlpark_stream consumer)
 {
     const dlpark_py_origin *origin = &((tensor_object *)self)->origin;
     dlpark_stream producer = dlpark__py_stream_of_native(device, origin->has_stream ? origin->stream : NULL);
+    dlpark_stream current = dlpark__py_device_stream(device);
+    dlpark_status status = DLPARK_OK;
     dlpark_error err;
 
-    if (producer.kind == consumer.kind && producer.handle == consumer.handle)
-        return 0;
-    if (dlpark__py_device_order(device, producer, consumer, &err) == DLPARK_OK)
-        return 0;
-    return protocol_refuse_order(device, consumer, &err);
+    if (!protocol_is_same(producer, consumer))
+        status = dlpark__py_device_order(device, producer, consumer, &err);
+    if (status == DLPARK_OK && current.kind != DLPARK_STREAM_UNSAID && !protocol_is_same(current, consumer) &&
+        !protocol_is_same(current, producer))
+        status = dlpark__py_device_order(device, current, consumer, &err);
+    return status == DLPARK_OK ? 0 : protocol_refuse_order(device, consumer, &err);
+}
+
+int dlpark__py_tensor_make_ready(PyObject *self)
+{
+    DLDevice device = ((tensor_object *)self)->tensor.managed->dl_tensor.device;
+    dlpark_stream current = dlpark__py_device_stream(device);
+
+    return current.kind == DLPARK_STREAM_UNSAID ? 0 : protocol_order(self, device, current);
 }
 
 const dlpark_py_exchange dlpark__py_tensor_exchange = {
@@ -59,9 +76,16 @@ PyObject *dlpark__py_tensor_get_array_interface(PyObject *self, void *closure)
 
 PyObject *dlpark__py_tensor_get_cuda_array_interface(PyObject *self, void *closure)
 {
+    tensor_object *held = (tensor_object *)self;
+    dlpark_py_origin origin = held->origin;
+    dlpark_stream current = dlpark__py_device_stream(held->tensor.managed->dl_tensor.device);
+
     (void)closure;
-    return dlpark__py_cuda_array_interface_dict(&((tensor_object *)self)->tensor, &((tensor_object *)self)->origin,
-                                                self);
+    if (dlpark__py_tensor_make_ready(self) < 0)
+        return NULL;
+    if (current.kind != DLPARK_STREAM_UNSAID)
+        dlpark__py_origin_note(&origin, current);
+    return dlpark__py_cuda_array_interface_dict(&held->tensor, &origin, self);
 }
 
 /* ---- Arrow ---- */

@@ -105,6 +105,8 @@ int dlpark__call_order(void *context, DLDevice device, void *producer, void *con
     dlpark_call *call = context;
 
     (void)consumer;
+    if (dlpark__py_stream_of_native(device, producer).kind == DLPARK_STREAM_DEFAULT)
+        producer = NULL; /* it has two names */
     if (!call->has_stream) {
         call->has_stream = true;
         call->stream = producer;

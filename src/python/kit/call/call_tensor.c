@@ -131,10 +131,18 @@ static int tensor_lend(dlpark__call_reader *reader, const dlpark_signature_argum
                                  .order_context = reader->call};
 
     *managed = reader->carry != NULL ? dlpark__call_carried(reader->carry, object) : NULL;
-    if (*managed == NULL)
+    if (*managed != NULL) {
+        dlpark_tensor_view(&(dlpark_tensor){*managed}, reader->view);
+        return 0;
+    }
+    if (DLPARK_LIKELY(reader->call->stream == NULL))
         return dlpark__py_lend(reader->state, object, entry, &options, reader->view, managed);
-    dlpark_tensor_view(&(dlpark_tensor){*managed}, reader->view);
-    return 0;
+    /* An earlier argument works on it, and what does not is made ready there. */
+    options.stream = PyLong_FromVoidPtr(reader->call->stream);
+    int status =
+        options.stream != NULL ? dlpark__py_lend(reader->state, object, entry, &options, reader->view, managed) : -1;
+    dlpark__py_drop(options.stream);
+    return status;
 }
 
 dlpark__call_outcome dlpark__call_read_tensor(dlpark__call_reader *reader, const dlpark_signature_argument *argument,

@@ -98,17 +98,16 @@ static int take_check_grad(dlpark__py_state *state, PyObject *object, bool asks_
     return -1;
 }
 
-/* The stream that the consumer's driver knows; 1 where the consumer wants no order at all. */
-static int take_consumer_stream(DLDevice device, const dlpark_py_options *options, void **out)
+/* The stream on which the consumer works. */
+static int take_consumer_stream(DLDevice device, const dlpark_py_options *options, dlpark_stream *out)
 {
-    dlpark_stream stream;
-
-    if (dlpark__py_stream_read(device, options->stream, &stream) < 0)
+    if (dlpark__py_stream_read(device, options->stream, out) < 0)
         return -1;
-    if (stream.kind == DLPARK_STREAM_UNSAID)
-        stream = dlpark__py_current_stream(device);
-    *out = dlpark_stream_native(device, stream);
-    return stream.kind == DLPARK_STREAM_NO_SYNC;
+    if (out->kind == DLPARK_STREAM_UNSAID)
+        *out = dlpark__py_current_stream(device);
+    if (out->kind == DLPARK_STREAM_UNSAID)
+        out->kind = DLPARK_STREAM_DEFAULT;
+    return 0;
 }
 
 /* The caller's function; 1, or 0 where it has failed. */
@@ -122,24 +121,21 @@ static int take_call_order(const dlpark_py_options *options, DLDevice device, vo
     return 0;
 }
 
-/* The driver's own way, as dlpark._core knows it; 1, or 0 where it does not. */
-static int take_order_streams(DLDevice device, void *producer, void *consumer)
+int dlpark__py_order(DLDevice device, void *producer, const dlpark_py_options *options, dlpark_stream *consumer)
 {
-    return dlpark__py_order_streams(device, dlpark__py_stream_of_native(device, producer),
-                                    dlpark__py_stream_of_native(device, consumer), NULL) == DLPARK_OK;
-}
-
-int dlpark__py_order(DLDevice device, void *producer, const dlpark_py_options *options)
-{
-    void *consumer = NULL;
-
+    *consumer = (dlpark_stream){DLPARK_STREAM_UNSAID, NULL};
     if (options->on_producer_stream)
         return 1;
-    int status = take_consumer_stream(device, options, &consumer);
-    if (status == 0)
-        status = options->order != NULL ? take_call_order(options, device, producer, consumer)
-                                        : take_order_streams(device, producer, consumer);
-    return status;
+    if (take_consumer_stream(device, options, consumer) < 0)
+        return -1;
+    if (consumer->kind == DLPARK_STREAM_NO_SYNC) {
+        consumer->kind = DLPARK_STREAM_UNSAID;
+        return 1;
+    }
+    if (options->order != NULL)
+        return take_call_order(options, device, producer, dlpark_stream_native(device, *consumer));
+    return dlpark__py_order_streams(device, dlpark__py_stream_of_native(device, producer), *consumer, NULL) ==
+           DLPARK_OK;
 }
 
 /* Sees to it that memory of a device with streams is ready when the consumer comes to it. 1; 0: __dlpack__ must be asked;
@@ -153,7 +149,8 @@ static DLPARK_COLD int take_order(const DLPackExchangeAPI *table, PyObject *obje
         return options->on_producer_stream;
     if (table->current_work_stream(device.device_type, device.device_id, &producer) != 0)
         return take_fail(object, "current_work_stream", options);
-    int status = dlpark__py_order(device, producer, options);
+    dlpark_stream consumer;
+    int status = dlpark__py_order(device, producer, options, &consumer);
     if (status == 1) {
         origin->has_stream = true;
         origin->stream = producer;

@@ -250,12 +250,11 @@ bool dlpark__py_was_elsewhere(dlpark__py_state *state, PyObject *object, const d
 
 /* ---- The copy ---- */
 
-/* Whether dlpark can copy the tensor: in host memory, and not away from memory that the device reads as well, unless the
- * caller asked for that. */
-static bool fit_can_copy(const dlpark_view *view, const dlpark_py_options *options)
+/* A copy where the tensor is: what a device reads as well does not leave that kind of memory. */
+static int fit_copy_there(dlpark_tensor *tensor, const dlpark_view *view, dlpark_py_origin *origin)
 {
-    return dlpark__py_is_host(view->device) &&
-           (dlpark_device_equal(view->device, DLPARK_DEVICE_CPU) || options->has_device);
+    return dlpark_device_equal(view->device, DLPARK_DEVICE_CPU) ? fit_replace(tensor, view, &origin->is_copied)
+                                                                : fit_move(tensor, view->device, origin);
 }
 
 static int fit_copy(dlpark_tensor *tensor, const dlpark_py_options *options, dlpark_py_origin *origin)
@@ -269,8 +268,9 @@ static int fit_copy(dlpark_tensor *tensor, const dlpark_py_options *options, dlp
     if (options->copy != DLPARK_PY_COPY_ALWAYS || origin->is_copied)
         return 0;
     dlpark_tensor_view(tensor, &view);
-    return fit_can_copy(&view, options) ? fit_replace(tensor, &view, &origin->is_copied)
-                                        : fit_move(tensor, view.device, origin);
+    if (options->has_device && dlpark_device_equal(options->device, DLPARK_DEVICE_CPU))
+        return fit_replace(tensor, &view, &origin->is_copied); /* the host reads it: fit_device() has seen to that */
+    return fit_copy_there(tensor, &view, origin);
 }
 
 /* ---- Layout and writing ---- */
@@ -286,8 +286,7 @@ static int fit_layout(dlpark_tensor *tensor, const dlpark_py_options *options, d
     if (dlpark_view_is_compact(&view))
         return 0;
     if (options->copy != DLPARK_PY_COPY_NEVER)
-        return dlpark__py_is_host(view.device) ? fit_replace(tensor, &view, &origin->is_copied)
-                                               : fit_move(tensor, view.device, origin);
+        return fit_copy_there(tensor, &view, origin);
     dlpark_view_describe(&view, text, sizeof text);
     PyErr_Format(PyExc_BufferError, "%s is not compact, and must not be copied", text);
     return -1;

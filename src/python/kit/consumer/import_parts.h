@@ -42,6 +42,16 @@ int dlpark__py_check_write(const dlpark_view *view);
 /* Whether a tensor on a device serves a consumer that asked for another, or for none. */
 bool dlpark__py_serves_device(DLDevice device, const dlpark_py_options *options);
 
+/* ---- own_take.c ---- */
+
+/* What a dlpark.Tensor holds: of an object whose type's route is OWN. */
+dlpark_tensor *dlpark__py_own_tensor(const dlpark__py_state *state, PyObject *object);
+
+/* Whether a dlpark.Tensor serves as it is, on the device that was asked for and ready for the consumer: 1, and its stream in
+ * `origin`; 0 where its __dlpack__ has to see to that; -1. */
+int dlpark__py_own_is_ready(const dlpark__py_state *state, PyObject *object, const dlpark_py_options *options,
+                            dlpark_py_origin *origin);
+
 /* ---- exchange_take.c ---- */
 
 /* A tensor by its type's exchange table. 1; 0 where `__dlpack__` has to be asked, with *reason: why, and with the table's
@@ -54,8 +64,9 @@ int dlpark__py_exchange_import(dlpark__py_state *state, PyObject *object, const 
 int dlpark__py_exchange_lend(dlpark__py_state *state, PyObject *object, const dlpark__py_type *entry,
                              const dlpark_py_options *options, dlpark_view *view, DLManagedTensorVersioned **managed);
 
-/* Makes the consumer's stream wait for the producer's, where that is needed and options->order can. 1; 0; -1. */
-int dlpark__py_order(DLDevice device, void *producer, const dlpark_py_options *options);
+/* Makes the consumer's stream wait for the producer's, by options->order, else by the driver. 1, and the consumer's stream,
+ * one that is unsaid where no order was wanted; 0 where it cannot; -1. */
+int dlpark__py_order(DLDevice device, void *producer, const dlpark_py_options *options, dlpark_stream *consumer);
 
 /* Where an object is, by its table; as dlpark__py_exchange_lend(). What it had to be asked for is in *managed. */
 int dlpark__py_exchange_device(PyObject *object, const dlpark__py_type *entry, const dlpark_py_options *options,

@@ -82,30 +82,32 @@ static int cuda_order_failed(const dlpark__py_strided *strided)
     return -1;
 }
 
-/* The producer's stream by its number, as the driver takes it. Page-locked memory is written by streams of the devices
- * whose memory it is not. */
-static int cuda_decode(const dlpark__py_strided *strided, int64_t number, void **out)
+/* Whose streams write the memory: page-locked memory has none of its own. */
+static DLDevice cuda_stream_device(DLDevice device)
 {
-    bool is_rocm = strided->device.device_type == kDLROCM || strided->device.device_type == kDLROCMHost;
-    DLDevice device = DLPARK_DEVICE(is_rocm ? kDLROCM : kDLCUDA, 0);
-    dlpark_stream stream;
+    bool is_rocm = device.device_type == kDLROCM || device.device_type == kDLROCMHost;
+
+    return DLPARK_DEVICE(is_rocm ? kDLROCM : kDLCUDA, 0);
+}
+
+/* The producer's stream by its number. */
+static int cuda_decode(const dlpark__py_strided *strided, int64_t number, dlpark_stream *out)
+{
     dlpark_status status;
     dlpark_error err;
 
     if (number == -1)
         status = dlpark_error_set(&err, DLPARK_E_ARGUMENT, "stream is -1, which is none");
     else
-        status = dlpark_stream_decode(device, number, &stream, &err);
-    if (status != DLPARK_OK)
-        return dlpark__py_interface_refuse(strided, &err);
-    *out = dlpark_stream_native(device, stream);
-    return 0;
+        status = dlpark_stream_decode(cuda_stream_device(strided->device), number, out, &err);
+    return status == DLPARK_OK ? 0 : dlpark__py_interface_refuse(strided, &err);
 }
 
 /* Sees to it that the consumer comes after what the producer still does on the stream `first`. */
-static int cuda_order(const dlpark__py_strided *strided, void *first, const dlpark_py_options *options)
+static int cuda_order(const dlpark__py_strided *strided, dlpark_stream producer, const dlpark_py_options *options)
 {
     DLDevice device = strided->device;
+    void *first = dlpark_stream_native(cuda_stream_device(device), producer);
     bool is_host = dlpark__py_is_host(device);
     dlpark_stream consumer;
 
@@ -123,8 +125,7 @@ static int cuda_order(const dlpark__py_strided *strided, void *first, const dlpa
     if (!is_host && first == then)
         return 0;
     dlpark_error err = {.message = "the host has no streams"};
-    if (!is_host && options->order == NULL &&
-        dlpark__py_order_streams(device, dlpark__py_stream_of_native(device, first), consumer, &err) == DLPARK_OK)
+    if (!is_host && options->order == NULL && dlpark__py_order_streams(device, producer, consumer, &err) == DLPARK_OK)
         return 0;
     if (is_host || options->order == NULL)
         return dlpark__py_interface_raise(
@@ -135,27 +136,24 @@ static int cuda_order(const dlpark__py_strided *strided, void *first, const dlpa
     return options->order(options->order_context, device, first, then) < 0 ? cuda_order_failed(strided) : 0;
 }
 
-/* Reads the stream on which the data will be ready; without one it is. */
-static int cuda_read_stream(const dlpark__py_strided *strided, PyObject *dict, dlpark_py_origin *origin)
+/* Reads the stream on which the data will be ready; one that is unsaid where it is ready. */
+static int cuda_read_stream(const dlpark__py_strided *strided, PyObject *dict, dlpark_stream *out)
 {
     PyObject *value;
     int64_t number = 0;
     int found = dlpark__py_interface_item(dict, "stream", &value);
 
-    if (found == 1)
-        found = dlpark__py_interface_integer(strided, "stream", -1, value, &number) < 0 ||
-                        cuda_decode(strided, number, &origin->stream) < 0
-                    ? -1
-                    : 1;
+    *out = (dlpark_stream){DLPARK_STREAM_UNSAID, NULL};
+    if (found == 1 && (dlpark__py_interface_integer(strided, "stream", -1, value, &number) < 0 ||
+                       cuda_decode(strided, number, out) < 0))
+        found = -1;
     dlpark__py_drop(value);
-    origin->has_stream = found == 1;
     return found < 0 ? -1 : 0;
 }
 
 /* ---- The import ---- */
 
-static PyObject *cuda_read(dlpark__py_state *state, dlpark__py_strided *strided, PyObject *dict,
-                           dlpark_py_origin *origin)
+static PyObject *cuda_read(dlpark__py_state *state, dlpark__py_strided *strided, PyObject *dict, dlpark_stream *ready)
 {
     PyObject *data;
 
@@ -164,7 +162,7 @@ static PyObject *cuda_read(dlpark__py_state *state, dlpark__py_strided *strided,
     int status = dlpark__py_interface_read_data(strided, data);
     dlpark__py_drop(data);
     if (status < 0 || cuda_find_device(state, strided, &strided->device) < 0 ||
-        cuda_read_stream(strided, dict, origin) < 0)
+        cuda_read_stream(strided, dict, ready) < 0)
         return NULL;
     return PyTuple_Pack(2, strided->object, dict);
 }
@@ -173,23 +171,25 @@ int dlpark__py_cuda_array_import(dlpark__py_state *state, PyObject *object, cons
                                  dlpark_tensor *tensor, dlpark_py_origin *origin)
 {
     dlpark__py_strided strided = {.object = object, .attribute = ".__cuda_array_interface__"};
-    dlpark_py_origin read = {0};
+    dlpark_stream ready;
+    bool is_copied;
     PyObject *dict;
     int found = dlpark__py_interface_attribute(object, "__cuda_array_interface__", &dict);
 
     if (found <= 0)
         return found;
-    PyObject *owner = cuda_read(state, &strided, dict, &read);
+    PyObject *owner = cuda_read(state, &strided, dict, &ready);
     dlpark__py_drop(dict);
-    if (owner == NULL || dlpark__py_strided_take(&strided, owner, options, tensor, &read.is_copied) < 0)
+    if (owner == NULL || dlpark__py_strided_take(&strided, owner, options, tensor, &is_copied) < 0)
         return -1;
-    if (read.has_stream && cuda_order(&strided, read.stream, options) < 0) {
+    if (ready.kind != DLPARK_STREAM_UNSAID && cuda_order(&strided, ready, options) < 0) {
         dlpark__py_tensor_release(tensor);
         return -1;
     }
-    origin->is_copied = read.is_copied;
-    origin->has_stream = read.has_stream;
-    origin->stream = read.stream;
+    origin->is_copied = is_copied;
+    origin->has_stream = ready.kind != DLPARK_STREAM_UNSAID;
+    if (origin->has_stream)
+        origin->stream = dlpark_stream_native(cuda_stream_device(strided.device), ready);
     return 1;
 }
 

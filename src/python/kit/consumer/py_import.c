@@ -25,58 +25,25 @@ typedef struct import_job {
     dlpark_py_origin origin;
 } import_job;
 
-/* ---- Our own tensors ---- */
-
-dlpark_tensor *dlpark__py_own_tensor(const dlpark__py_state *state, PyObject *object)
-{
-    return (dlpark_tensor *)(void *)((char *)object + state->shared->managed_offset);
-}
-
-static const dlpark_py_origin *import_own_origin(const dlpark__py_state *state, PyObject *object)
-{
-    return (const dlpark_py_origin *)(const void *)((const char *)object + state->shared->origin_offset);
-}
-
-/* Whether a Tensor serves as it is, on the device that was asked for and ready for the consumer: 1; 0 where its __dlpack__
- * has to see to that; -1. */
-static int import_own_is_ready(const dlpark__py_state *state, PyObject *object, const dlpark_py_options *options)
-{
-    DLDevice device = dlpark__py_own_tensor(state, object)->managed->dl_tensor.device;
-    const dlpark_py_origin *origin = import_own_origin(state, object);
-    bool asks = options->stream != NULL && options->stream != Py_None;
-
-    if (!dlpark__py_serves_device(device, options))
-        return 0;
-    if (!dlpark_device_has_streams(device) || (!asks && !origin->has_stream))
-        return 1;
-    /* Unless its producer's stream is known it was imported for the default one. */
-    dlpark_stream usual = {DLPARK_STREAM_DEFAULT, NULL};
-    return dlpark__py_order(device, origin->has_stream ? origin->stream : dlpark_stream_native(device, usual), options);
-}
+/* ---- The ways: 1 and the tensor; 0 where the object does not offer it, or it does not serve; -1 ---- */
 
 static int import_own(import_job *job, dlpark_tensor *tensor)
 {
-    const dlpark_py_origin *origin;
     dlpark_error err;
 
     if (job->entry.route != DLPARK__PY_ROUTE_OWN)
         return 0;
-    int status = import_own_is_ready(job->state, job->object, job->options);
+    job->origin.path = DLPARK_PY_PATH_OWN;
+    int status = dlpark__py_own_is_ready(job->state, job->object, job->options, &job->origin);
     if (status != 1) {
         job->reason = "it is on another device, or not ready on the stream that was asked for";
         return status;
     }
-    if (job->state->shared->tensor_share(job->object, tensor, &err) != DLPARK_OK) {
-        dlpark_py_raise(&err);
-        return -1;
-    }
-    origin = import_own_origin(job->state, job->object);
-    job->origin =
-        (dlpark_py_origin){.path = DLPARK_PY_PATH_OWN, .has_stream = origin->has_stream, .stream = origin->stream};
-    return 1;
+    if (job->state->shared->tensor_share(job->object, tensor, &err) == DLPARK_OK)
+        return 1;
+    dlpark_py_raise(&err);
+    return -1;
 }
-
-/* ---- The other ways: 1 and the tensor; 0 where the object does not offer it, or it does not serve; -1 ---- */
 
 static int import_capsule(import_job *job, dlpark_tensor *tensor)
 {
@@ -137,6 +104,25 @@ static int import_numpy(import_job *job, dlpark_tensor *tensor)
     return status;
 }
 
+/* By __dlpack__ of an object on a device with streams. Where the memory stays there it is asked for on the consumer's stream,
+ * which is read once: an object may answer another time as it likes. */
+static int import_dlpack_there(import_job *job, DLDevice device, dlpark_py_options *asked, dlpark_tensor *tensor)
+{
+    bool moves = asked->has_device && !dlpark_device_equal(asked->device, device);
+    dlpark_stream ready;
+    bool failed = false;
+    PyObject *stream = moves ? NULL : dlpark__py_stream_write(device, asked->stream, &failed);
+
+    if (failed)
+        return -1;
+    asked->stream = stream;
+    int status = dlpark__py_producer_import(job->state, job->object, &device, asked, tensor, &job->origin.is_copied);
+    if (status == 1 && stream != NULL && PyLong_Check(stream) && dlpark__py_stream_read(device, stream, &ready) == 0)
+        dlpark__py_origin_note(&job->origin, ready);
+    dlpark__py_drop(stream);
+    return status;
+}
+
 static int import_dlpack(import_job *job, dlpark_tensor *tensor)
 {
     dlpark_py_options asked = *job->options;
@@ -150,12 +136,10 @@ static int import_dlpack(import_job *job, dlpark_tensor *tensor)
         dlpark__py_is_host(device) && asked.copy == DLPARK_PY_COPY_ALWAYS)
         asked.copy = DLPARK_PY_COPY_IF_NEEDED;
     job->origin.path = DLPARK_PY_PATH_DLPACK;
-    int status = dlpark__py_producer_import(job->state, job->object, has_device ? &device : NULL, &asked, tensor,
-                                            &job->origin.is_copied);
-    if (DLPARK_UNLIKELY(status == 1 && has_device && dlpark_device_has_streams(device) &&
-                        dlpark_device_equal(device, tensor->managed->dl_tensor.device)))
-        dlpark__py_stream_note(device, job->options->stream, &job->origin);
-    return status;
+    if (DLPARK_UNLIKELY(has_device && dlpark_device_has_streams(device)))
+        return import_dlpack_there(job, device, &asked, tensor);
+    return dlpark__py_producer_import(job->state, job->object, has_device ? &device : NULL, &asked, tensor,
+                                      &job->origin.is_copied);
 }
 
 static int import_cuda_array(import_job *job, dlpark_tensor *tensor)
@@ -287,8 +271,9 @@ static bool import_is_content(const dlpark_py_options *options)
            !options->writable;
 }
 
-/* The tensor where it is, when it was wanted elsewhere and its producer would not; to copy it is then the driver's. The
- * producer's exception stays where that fails as well. */
+/* The tensor where it is, when it was wanted elsewhere and its producer would not; to copy it is then the driver's, which
+ * comes after the stream on which it is ready: the consumer's is one of another device. The producer's exception stays where
+ * that fails as well. */
 static int import_where_it_is(import_job *job, dlpark_tensor *tensor)
 {
     const dlpark_py_options *wanted = job->options;
@@ -401,9 +386,10 @@ static int import_lend_own(dlpark__py_state *state, PyObject *object, const dlpa
                            dlpark_view *view)
 {
     const dlpark_tensor *tensor = dlpark__py_own_tensor(state, object);
+    dlpark_py_origin origin;
 
     if (DLPARK_UNLIKELY(tensor->managed->dl_tensor.device.device_type != kDLCPU)) {
-        int status = import_own_is_ready(state, object, options != NULL ? options : &import_nothing);
+        int status = dlpark__py_own_is_ready(state, object, options != NULL ? options : &import_nothing, &origin);
         if (status != 1)
             return status;
     }

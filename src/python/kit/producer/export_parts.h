@@ -51,6 +51,17 @@ PyMethodDef *dlpark__py_exchange_methods(int number);
 /* The functions that a table leads to; NULL for a table that is none of this copy of the kit. */
 const dlpark_py_exchange *dlpark__py_exchange_functions(const void *table, int *number);
 
+/* ---- exchange_make.c ---- */
+
+/* The allocator of every table: memory of the host, without Python. `set_error` may be NULL. */
+int dlpark__py_exchange_allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *error_context,
+                                 void (*set_error)(void *error_context, const char *kind, const char *message));
+
+/* An object of the type that has the table of a number. Takes the tensor whatever comes of it; of another major version only
+ * the deleter is used. */
+int dlpark__py_exchange_make(const dlpark_py_exchange *functions, int number, DLManagedTensorVersioned *managed,
+                             void **out);
+
 /* ---- interface_export.c ---- */
 
 /* The answers of `owner`'s attributes __array_interface__ and __cuda_array_interface__: a new dict; NULL with an

@@ -45,17 +45,21 @@ static dlpark_tensor *exchange_held(const dlpark_py_exchange *functions, PyObjec
     return held;
 }
 
-static int exchange_share_held(const dlpark_py_exchange *functions, PyObject *self, dlpark_tensor *out)
+static int exchange_share(dlpark_tensor *held, dlpark_tensor *out)
 {
-    dlpark_tensor *held = exchange_held(functions, self);
     dlpark_error err;
 
-    if (held == NULL)
-        return -1;
     if (DLPARK_LIKELY(dlpark_tensor_share(out, held, NULL, &err) == DLPARK_OK))
         return 0;
     dlpark_py_raise(&err);
     return -1;
+}
+
+static int exchange_share_held(const dlpark_py_exchange *functions, PyObject *self, dlpark_tensor *out)
+{
+    dlpark_tensor *held = exchange_held(functions, self);
+
+    return held != NULL ? exchange_share(held, out) : -1;
 }
 
 /* An owner of the object's memory. */
@@ -85,16 +89,20 @@ static PyObject *exchange_answer_held(const dlpark_py_exchange *functions, PyObj
                                       const dlpark__py_export_request *request, bool is_legacy)
 {
     const dlpark__py_export_request usual = {.is_legacy = is_legacy, .self = self, .order = functions->order};
+    dlpark_tensor made = DLPARK_TENSOR_EMPTY;
     PyObject *capsule = NULL;
 
     EXCHANGE_LOCK(self);
     dlpark_tensor *held = exchange_held(functions, self);
-    if (held != NULL && request == NULL && held->managed->dl_tensor.device.device_type != kDLCPU)
-        request = &usual;
-    if (held != NULL)
+    if (held != NULL && held->managed->dl_tensor.device.device_type != kDLCPU)
+        (void)exchange_share(held, &made);
+    else if (held != NULL)
         capsule = request == NULL ? dlpark__py_export_plain(held, is_legacy) : dlpark__py_export_answer(held, request);
     EXCHANGE_UNLOCK();
-    return capsule;
+    if (made.managed == NULL)
+        return capsule;
+    /* On a device it has to be made ready, where other code may run. */
+    return dlpark__py_export_answer_owned(&made, request != NULL ? request : &usual);
 }
 
 static PyObject *exchange_dlpack_asked(const dlpark_py_exchange *functions, PyObject *self, PyObject *const *args,
@@ -150,35 +158,6 @@ static PyObject *exchange_device(int number, PyObject *self)
 
 /* ---- The functions of a table ---- */
 
-/* Memory of the host, without Python. `set_error` may be NULL. */
-static int exchange_allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *error_context,
-                             void (*set_error)(void *error_context, const char *kind, const char *message))
-{
-    dlpark_tensor made = DLPARK_TENSOR_EMPTY;
-    dlpark_error err;
-    dlpark_status status;
-
-    *out = NULL;
-    if (prototype == NULL) {
-        status = dlpark_error_set(&err, DLPARK_E_ARGUMENT, "the prototype is NULL");
-    } else if (!dlpark_device_equal(prototype->device, DLPARK_DEVICE_CPU)) {
-        status = dlpark_error_set(&err, DLPARK_E_DEVICE, "memory was asked for on %s, and is allocated on the cpu only",
-                                  dlpark_device_name(prototype->device).text);
-    } else {
-        const dlpark_tensor_desc desc = {
-            .dtype = prototype->dtype, .ndim = prototype->ndim, .shape = DLPARK_DIMS(prototype->shape)};
-        status = dlpark_tensor_alloc(&made, &desc, NULL, &err);
-    }
-    if (status != DLPARK_OK) {
-        if (set_error != NULL)
-            set_error(error_context, status == DLPARK_E_MEMORY ? "MemoryError" : "BufferError", err.message);
-        return -1;
-    }
-    made.managed->flags &= ~(uint64_t)DLPACK_FLAG_BITMASK_IS_COPIED; /* nothing was copied */
-    *out = dlpark_tensor_export(&made);
-    return 0;
-}
-
 /* Whether the type of an object publishes the table: asked late in the interpreter's life, when what was remembered of
  * types has gone. */
 static bool exchange_is_published(int number, PyObject *object)
@@ -221,6 +200,35 @@ static int exchange_check(int number, PyObject *object)
     return exchange_refuse(type, object);
 }
 
+static int exchange_stream(int number, DLDevice device, void **out)
+{
+    const dlpark_py_exchange *functions = exchange_of(number);
+
+    *out = NULL;
+    if (functions->current_stream == NULL || functions->current_stream(device, out) == 0)
+        return 0;
+    *out = NULL;
+    if (PyErr_Occurred() == NULL)
+        PyErr_SetString(PyExc_RuntimeError, "current_stream failed without saying why");
+    return -1;
+}
+
+/* Who takes an object by the table comes after the stream that exchange_stream() tells, and after no other. */
+static DLPARK_COLD int exchange_make_ready(int number, PyObject *self, DLDevice device)
+{
+    const dlpark_py_exchange *functions = exchange_of(number);
+    void *native;
+
+    if (functions->order == NULL || !dlpark_device_has_streams(device))
+        return 0;
+    if (exchange_stream(number, device, &native) < 0)
+        return -1;
+    if (functions->order(self, device, dlpark__py_stream_of_native(device, native)) == 0)
+        return 0;
+    dlpark__py_error_require("order", self);
+    return -1;
+}
+
 static int exchange_from_py(int number, void *object, DLManagedTensorVersioned **out)
 {
     dlpark_tensor made = DLPARK_TENSOR_EMPTY;
@@ -228,6 +236,11 @@ static int exchange_from_py(int number, void *object, DLManagedTensorVersioned *
     *out = NULL;
     if (exchange_check(number, object) < 0 || exchange_own(exchange_of(number), object, &made) < 0)
         return -1;
+    DLDevice device = made.managed->dl_tensor.device;
+    if (DLPARK_UNLIKELY(device.device_type != kDLCPU) && exchange_make_ready(number, object, device) < 0) {
+        dlpark__py_tensor_release(&made);
+        return -1;
+    }
     *out = dlpark_tensor_export(&made);
     return 0;
 }
@@ -250,22 +263,14 @@ static int exchange_describe(PyObject *self, const dlpark_tensor *held, DLTensor
     return 0;
 }
 
-static int exchange_borrow(int number, void *object, DLTensor *out)
+static int exchange_borrow_unheld(const dlpark_py_exchange *functions, PyObject *self, DLTensor *out)
 {
-    const dlpark_py_exchange *functions = exchange_of(number);
-
-    if (exchange_check(number, object) < 0)
-        return -1;
-    if (functions->tensor != NULL) {
-        const dlpark_tensor *held = exchange_held(functions, object);
-        return held != NULL ? exchange_describe(object, held, out) : -1;
-    }
-    if (functions->borrow(object, out) != 0) {
-        dlpark__py_error_require("borrow", object);
+    if (functions->borrow(self, out) != 0) {
+        dlpark__py_error_require("borrow", self);
         return -1;
     }
     if (out->ndim > 0 && (out->shape == NULL || out->strides == NULL)) {
-        dlpark_name type = dlpark__py_type_name(object);
+        dlpark_name type = dlpark__py_type_name(self);
         PyErr_Format(PyExc_RuntimeError, "the description of a %s has rank %d and no %s", type.text, (int)out->ndim,
                      out->shape == NULL ? "shape" : "strides");
         return -1;
@@ -273,74 +278,28 @@ static int exchange_borrow(int number, void *object, DLTensor *out)
     return 0;
 }
 
-static int exchange_stream(int number, DLDevice device, void **out)
+static int exchange_describe_held(const dlpark_py_exchange *functions, PyObject *self, DLTensor *out)
+{
+    const dlpark_tensor *held = exchange_held(functions, self);
+
+    return held != NULL ? exchange_describe(self, held, out) : -1;
+}
+
+static int exchange_borrow(int number, void *object, DLTensor *out)
 {
     const dlpark_py_exchange *functions = exchange_of(number);
 
-    *out = NULL;
-    if (functions->current_stream == NULL || functions->current_stream(device, out) == 0)
-        return 0;
-    *out = NULL;
-    if (PyErr_Occurred() == NULL)
-        PyErr_SetString(PyExc_RuntimeError, "current_stream failed without saying why");
-    return -1;
-}
-
-/* ---- to_py ---- */
-
-/* A Tensor, for a type that makes no objects of its own. */
-static PyObject *exchange_wrap_tensor(dlpark__py_state *state, dlpark_tensor *tensor)
-{
-    const dlpark__py_shared *shared = dlpark__py_shared_get(state);
-    const dlpark_py_origin origin = {
-        .path = DLPARK_PY_PATH_EXCHANGE,
-        .is_copied = (tensor->managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0,
-    };
-    PyObject *object = shared != NULL ? shared->tensor_new(shared, tensor->managed, &origin) : NULL;
-
-    if (object != NULL)
-        tensor->managed = NULL;
-    return object;
-}
-
-static PyObject *exchange_wrap(int number, dlpark_tensor *tensor)
-{
-    dlpark__py_state *state = dlpark__py_state_get();
-    const dlpark_py_exchange *functions = exchange_of(number);
-
-    if (state == NULL)
-        return NULL;
-    if (functions->wrap == NULL)
-        return exchange_wrap_tensor(state, tensor);
-    PyTypeObject *type = state->installed[number].type;
-    if (type == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "the type of this exchange table is no more");
-        return NULL;
-    }
-    PyObject *kept = Py_NewRef((PyObject *)type); /* the function may run what drops it */
-    PyObject *object = functions->wrap(type, tensor);
-    if (object == NULL)
-        dlpark__py_error_require("wrap", kept);
-    dlpark__py_drop(kept);
-    return object;
-}
-
-/* Takes the tensor whatever comes of it; of another major version only the deleter is used. */
-static int exchange_to_py(int number, DLManagedTensorVersioned *managed, void **out)
-{
-    dlpark_tensor tensor = DLPARK_TENSOR_EMPTY;
-    dlpark_error err;
-
-    *out = NULL;
-    dlpark_status status = dlpark_tensor_import(&tensor, &managed, NULL, &err);
-    if (status != DLPARK_OK) {
-        PyErr_Format(status == DLPARK_E_MEMORY ? PyExc_MemoryError : PyExc_BufferError, "%s", err.message);
-        tensor.managed = managed;
-    } else {
-        *out = exchange_wrap(number, &tensor);
-    }
-    dlpark__py_tensor_release(&tensor); /* ours still, only if there is no object */
-    return *out != NULL ? 0 : -1;
+    if (exchange_check(number, object) < 0)
+        return -1;
+    int status = functions->tensor != NULL ? exchange_describe_held(functions, object, out)
+                                           : exchange_borrow_unheld(functions, object, out);
+    if (status < 0 || DLPARK_LIKELY(out->device.device_type == kDLCPU))
+        return status;
+    if (exchange_make_ready(number, object, out->device) < 0)
+        return -1;
+    /* What is lent holds until other code runs, and the order may have been that. */
+    return functions->tensor != NULL ? exchange_describe_held(functions, object, out)
+                                     : exchange_borrow_unheld(functions, object, out);
 }
 
 /* ---- The tables ---- */
@@ -363,7 +322,7 @@ static int exchange_to_py(int number, DLManagedTensorVersioned *managed, void **
     }                                                                                                                  \
     static int exchange_to_py_##n(DLManagedTensorVersioned *managed, void **out)                                       \
     {                                                                                                                  \
-        return exchange_to_py(n, managed, out);                                                                        \
+        return dlpark__py_exchange_make(exchange_of(n), n, managed, out);                                              \
     }                                                                                                                  \
     static int exchange_borrow_##n(void *object, DLTensor *out)                                                        \
     {                                                                                                                  \
@@ -413,7 +372,7 @@ typedef struct exchange_entry {
 /* A function of METH_FASTCALL has another type than the field; the detour tells the compiler that this is meant. */
 #define EXCHANGE_ENTRY(n)                                                                                              \
     {.table = {.header = {.version = {DLPARK_ABI_MAJOR, DLPARK_ABI_MINOR}},                                            \
-               .managed_tensor_allocator = exchange_allocate,                                                          \
+               .managed_tensor_allocator = dlpark__py_exchange_allocate,                                               \
                .managed_tensor_from_py_object_no_sync = exchange_from_py_##n,                                          \
                .managed_tensor_to_py_object_no_sync = exchange_to_py_##n,                                              \
                .dltensor_from_py_object_no_sync = exchange_borrow_##n,                                                 \
