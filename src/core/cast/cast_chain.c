@@ -289,12 +289,12 @@ void dlpark__cast_chain_make(dlpark__cast_chain *chain, const dlpark__cast_job *
         chain_to_integer(chain, job, hub);
 }
 
-/* The step of a table by vectors: of all codes of a byte, or of the few there are. CHAIN_NOTHING: no set has one. */
+/* The step of a table by vectors: of the few codes there are, or of all of a byte. CHAIN_NOTHING: no set has one. */
 static int chain_table_find(int all, int few, unsigned bits)
 {
-    if (chain_find(all) != NULL)
-        return all;
-    return bits <= 6 && chain_find(few) != NULL ? few : CHAIN_NOTHING;
+    if (bits <= 6 && chain_find(few) != NULL)
+        return few;
+    return chain_find(all) != NULL ? all : CHAIN_NOTHING;
 }
 
 /* What a table can stand for where a source has at most 8 bits: the name of its step, and how many steps of the chain it

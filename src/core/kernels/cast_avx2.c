@@ -56,6 +56,9 @@ static inline __attribute__((target("avx2,f16c"))) void cast_avx2_save16(unsigne
 
 const dlpark__cast_step dlpark__cast_avx2[DLPARK__CAST_STEPS] = {
     CAST_ROWS,
+    [DLPARK__CAST_TABLE] = avx2_table_all,
+    [DLPARK__CAST_TABLE_16] = avx2_table_all_16,
+    [DLPARK__CAST_TABLE_F32] = avx2_table_all_f32,
     [DLPARK__CAST_TABLE_FEW] = avx2_table_few,
     [DLPARK__CAST_TABLE_FEW_16] = avx2_table_few_16,
     [DLPARK__CAST_TABLE_FEW_F32] = avx2_table_few_f32,

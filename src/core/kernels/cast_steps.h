@@ -119,7 +119,7 @@ typedef enum dlpark__cast_step_name {
     DLPARK__CAST_TABLE,     /* bytes to bytes, by params->table */
     DLPARK__CAST_TABLE_16,  /* bytes to 16 bits */
     DLPARK__CAST_TABLE_F32, /* bytes to float32 by the upper 16 bits of it, where the lower are 0 */
-    DLPARK__CAST_TABLE_FEW, /* the three of codes of at most 6 bits; where a set has it, and has no tables of all */
+    DLPARK__CAST_TABLE_FEW, /* the three of codes of at most 6 bits; where a set has a shorter way for these */
     DLPARK__CAST_TABLE_FEW_16,
     DLPARK__CAST_TABLE_FEW_F32,
     DLPARK__CAST_I8_OF_FEW, /* signed integers of less than a byte */
