@@ -51,11 +51,19 @@ static inline __attribute__((target("avx2,f16c"))) void cast_avx2_save16(unsigne
 #define CAST_SAVE8(p, v)  cast_avx2_save8(p, (__m256i)(v))
 #define CAST_SAVE16(p, v) cast_avx2_save16(p, (__m256i)(v))
 
+#define CAST_OWN_ODD 1
+
 #include "cast_avx2_table.h"
+#include "cast_vector_begin.h"
+
+#include "cast_avx2_wide.h"
+
 #include "cast_vector.h"
 
 const dlpark__cast_step dlpark__cast_avx2[DLPARK__CAST_STEPS] = {
     CAST_ROWS,
+    [DLPARK__CAST_ODD_OF_I64] = CAST_NAME(odd_of_i64),
+    [DLPARK__CAST_ODD_OF_U64] = CAST_NAME(odd_of_u64),
     [DLPARK__CAST_TABLE] = avx2_table_all,
     [DLPARK__CAST_TABLE_16] = avx2_table_all_16,
     [DLPARK__CAST_TABLE_F32] = avx2_table_all_f32,

@@ -39,6 +39,7 @@
 #define CAST_WIDEN_I32(v) ((CAST_F64X)_mm512_cvtepi32_pd((__m256i)(v)))
 
 #define CAST_OWN_CONVERSIONS 1
+#define CAST_OWN_ODD         1
 
 #include "cast_vector_begin.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define TABLE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi")))
-#define TABLE_LANES 64
+#define TABLE_LANES  64
 #include "cast_table.h"
 
 /* 256 bytes in registers. */

@@ -22,8 +22,9 @@
  *     CAST_SAVE_HALF(p, v)   CAST_NARROW_HALF, stored
  *     CAST_WIDEN_F32(v)      half as many lanes of float32 as float64; CAST_WIDEN_I32(v) of int32
  *
- * A set that defines CAST_OWN_CONVERSIONS has odd_of_f64, odd, truncate_wide, and the steps from floats to integers
- * of at most 32 bits and from int16 to floats of at most 16 of its own, in a file between cast_vector_begin.h, which this includes otherwise, and this.
+ * A set that defines CAST_OWN_CONVERSIONS has odd, truncate_wide, and the steps from floats to integers of at most 32 bits and
+ * from int16 to floats of at most 16 of its own, one that defines CAST_OWN_ODD has odd_of_f64: in a file between
+ * cast_vector_begin.h, which this includes otherwise, and this.
  *
  * The file ends with cast_vector_end.h.
  */
@@ -280,7 +281,7 @@ static CAST_STEP(f32_of_f64)
     CAST_REST(DLPARK__CAST_F32_OF_F64);
 }
 
-#if !defined(CAST_OWN_CONVERSIONS)
+#if !defined(CAST_OWN_ODD)
 static CAST_STEP(odd_of_f64)
 {
     enum { lanes = CAST_LANES / 2, out_nbytes = lanes * 4, in_nbytes = lanes * 8 };

@@ -27,6 +27,7 @@
 #undef CAST_NARROW_HALF
 #undef CAST_OF_I32
 #undef CAST_OWN_CONVERSIONS
+#undef CAST_OWN_ODD
 #undef CAST_PICK
 #undef CAST_QUIET
 #undef CAST_REST
